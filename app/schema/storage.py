@@ -1,0 +1,152 @@
+"""Untyped storages, the tensors that view them, and the values read from them.
+
+A tensor's values are not recorded beside it: they follow from the bytes of its storage (`values.py`),
+so that tensors that share memory cannot disagree. `TensorValues` is for what has no such bytes.
+"""
+
+from typing import Any, Literal
+
+from .base import Record
+
+
+class UntypedStorage(Record):
+    """A storage came to be known, or its size or address changed."""
+
+    kind: Literal["storage"]
+    id: int
+    """Stable within a trace. Equal ids share memory."""
+
+    nbytes: int
+    """Size in bytes."""
+
+    address: str
+    """`data_ptr()` in hexadecimal; `0x0` for meta and empty storages."""
+
+    device: str
+    """The device its bytes are on, as PyTorch writes it: `cpu`, `cuda:0`, `meta`."""
+
+
+class StorageBytes(Record):
+    """The bytes of a storage as they were observed."""
+
+    kind: Literal["bytes"]
+    storage: int
+    """The storage's id."""
+
+    data: str | None
+    """All its bytes in base64; null when they changed and the new ones were not recorded."""
+
+
+class StorageFreed(Record):
+    """Storages whose bytes were given back."""
+
+    kind: Literal["freed"]
+    storages: tuple[int, ...]
+    """Ids of the storages."""
+
+
+class TensorView(Record):
+    """How a tensor looks at a storage. Kept in a table: many tensors of a trace look alike."""
+
+    shape: tuple[int, ...] | None
+    """Sizes per dimension; null where PyTorch raises (nested tensors)."""
+
+    stride: tuple[int, ...] | None
+    """Elements to skip per dimension, 0 where expanded; null where PyTorch raises (sparse, nested)."""
+
+    storage_offset: int | None
+    """Elements from the start of the storage; null where PyTorch raises."""
+
+    dtype: str
+    """`torch.float32` and so on."""
+
+    layout: str
+    """`torch.strided`, `torch.sparse_coo` and so on."""
+
+    device: str
+    """`cpu`, `cuda:0`, `meta`."""
+
+    is_contiguous: bool | None
+    """`is_contiguous()`; null where PyTorch raises."""
+
+    is_conj: bool
+    """The conjugate bit: values are read as conjugates of the bytes."""
+
+    is_neg: bool
+    """The negative bit: values are read as negatives of the bytes."""
+
+    requires_grad: bool
+    """Autograd records what is done with it."""
+
+    is_leaf: bool | None
+    """Made by the user rather than by a recorded operation; null where PyTorch raises."""
+
+
+class TensorState(Record):
+    """A tensor came to be known or changed: its whole state, values aside."""
+
+    kind: Literal["tensor"]
+    id: int
+    """Stable within a trace: one Python tensor object."""
+
+    view: int
+    """Index into the trace's `views`."""
+
+    storage: int | None
+    """The storage it views; null for layouts without one."""
+
+    version: int | None
+    """The version counter at the end of the statement; null for inference tensors."""
+
+    grad_fn: int | None
+    """The autograd node that made it; null for a leaf."""
+
+    grad: int | None
+    """Id of the tensor in `.grad`; null when there is none or it is not accumulated here."""
+
+    quantizer: str | None
+    """Scale and zero point of a quantized tensor; null for others."""
+
+
+class TensorSummary(Record):
+    """What is said of a tensor too large to show every value."""
+
+    elements: int
+    """`numel()`."""
+
+    looked_at: int
+    """Elements the figures are taken from; fewer than `elements` when sampled."""
+
+    minimum: float | str | None
+    """Smallest value looked at, `"nan"`, `"inf"` or `"-inf"` where it is that."""
+
+    maximum: float | str | None
+    """Largest value looked at."""
+
+    mean: float | str | None
+    """Mean of the values looked at."""
+
+    corner: Any
+    """Nested list: the first values along each of the last two dimensions."""
+
+
+class TensorValues(Record):
+    """Values of a tensor that do not follow from recorded storage bytes."""
+
+    kind: Literal["values"]
+    tensor: int
+    """The tensor's id."""
+
+    values: Any
+    """Nested list as in the state document; null when there is only a summary or nothing readable."""
+
+    summary: TensorSummary | None
+    """For large tensors."""
+
+
+class TensorsGone(Record):
+    """Tensors that were destroyed."""
+
+    kind: Literal["gone"]
+    tensors: tuple[int, ...]
+    """Ids of the tensors."""

@@ -1,0 +1,411 @@
+"""A trace: what a program did, statement by statement, and how it ended.
+
+Delta-encoded: a step carries the events observed since the step before it ended. From any trace the
+state after step k is a pure fold (`replay.py`). Steps are in the order they end: the lines inside a
+call come before the line of the call. The child of the sandbox sends `Chunk`s; the server puts them
+together and adds what it derives: explanation, notes, sentences, coordinates.
+"""
+
+from typing import Annotated, Any, Literal
+
+from pydantic import Field
+
+from .autograd import GraphNode, SavedTensorChanged, SavedTensorsFreed
+from .base import Layer, NameChange, Record
+from .devices import Transfer
+from .drawing import GraphDrawing
+from .ops import ApiCall, OpCall
+from .storage import (
+    StorageBytes,
+    StorageFreed,
+    TensorsGone,
+    TensorState,
+    TensorValues,
+    TensorView,
+    UntypedStorage,
+)
+
+
+class Environment(Record):
+    """What ran the program."""
+
+    torch: str
+    """`torch.__version__`."""
+
+    python: str
+    """Version of Python."""
+
+    device: str
+    """The device programs may use besides the CPU: `cpu` for none, `cuda`, `simulated-cuda`."""
+
+    simulated: bool
+    """The device is simulated."""
+
+    seed: int
+    """Seed of the random generators."""
+
+
+class SourceRange(Record):
+    """A piece of the program. Lines from 1, columns from 0 in characters, the end exclusive."""
+
+    line: int
+    """First line."""
+
+    column: int
+    """First column."""
+
+    end_line: int
+    """Last line."""
+
+    end_column: int
+    """Column after the last."""
+
+
+class Statement(Record):
+    """A statement of the program. A compound statement owns its header only."""
+
+    kind: str
+    """Class of its syntax tree node: `Assign`, `For`, `ExceptHandler`."""
+
+    range: SourceRange
+    """Where it stands."""
+
+
+class NamesBound(Record):
+    """What a name of a frame leads to, whenever that changed. No paths: it leads to no tensor any more."""
+
+    kind: Literal["names"]
+    frame: int
+    """0 for the module's globals, else the frame's id."""
+
+    root: str
+    """The variable."""
+
+    paths: dict[str, int]
+    """Python expressions that start with the variable, each with the id of the tensor it gives."""
+
+
+class FrameEntered(Record):
+    """A function of the program was called."""
+
+    kind: Literal["call"]
+    frame: int
+    """Id of the new frame."""
+
+    function: str
+    """Its qualified name."""
+
+
+class FrameLeft(Record):
+    """A function returned, yielded for good, or was left by an exception."""
+
+    kind: Literal["return"]
+    frame: int
+    """Id of the frame."""
+
+
+class StdoutWritten(Record):
+    """The program printed; stderr is merged in."""
+
+    kind: Literal["stdout"]
+    text: str
+    """Lone surrogates are escaped with backslashes."""
+
+
+class WarningIssued(Record):
+    """A warning was shown."""
+
+    kind: Literal["warning"]
+    line: int | None
+    """Line of the program it points at; null when it points elsewhere."""
+
+    category: str
+    """Class of the warning."""
+
+    message: str
+    """Its text."""
+
+
+Event = Annotated[
+    UntypedStorage
+    | StorageBytes
+    | StorageFreed
+    | TensorState
+    | TensorValues
+    | TensorsGone
+    | OpCall
+    | ApiCall
+    | GraphNode
+    | SavedTensorChanged
+    | SavedTensorsFreed
+    | Transfer
+    | NamesBound
+    | FrameEntered
+    | FrameLeft
+    | StdoutWritten
+    | WarningIssued,
+    Field(discriminator="kind"),
+]
+"""Anything observed."""
+
+
+class Step(Record):
+    """One execution of one statement."""
+
+    statement: int
+    """Index into `statements`."""
+
+    frame: int
+    """The frame it ran in; 0 for the module."""
+
+    depth: int
+    """Calls of the program's own functions around it."""
+
+    began: int
+    """How many steps had ended when it began."""
+
+    first_event: int
+    """Where its own events begin, counted from the first event of the trace. Events of the steps in between
+    belong to calls it made, and so to it as well."""
+
+    executions: int
+    """1; more when this and following executions were folded into one step."""
+
+    raised: bool
+    """It was left by an exception."""
+
+    changed: dict[str, tuple[NameChange, ...]]
+    """What it did to the names of its frame."""
+
+    lamps: tuple[Layer, ...]
+    """The layers it touched."""
+
+    peak_bytes: dict[str, int]
+    """Most bytes alive at once during the step, per device."""
+
+    events: tuple[Event, ...]
+    """What was observed since the step before it ended."""
+
+
+class Operand(Record):
+    """An argument of a call that failed."""
+
+    tensor: int | None
+    """Id of the tensor; null when it is not one."""
+
+    name: str | None
+    """The reader's name or expression for it; null when it has none."""
+
+    text: str
+    """Its shape and dtype, or its value."""
+
+
+class Failure(Record):
+    """What was being done when the program raised: facts, no explanation."""
+
+    api: str | None
+    """The API call."""
+
+    op: str | None
+    """The aten op, when one had been dispatched."""
+
+    operands: tuple[Operand, ...]
+    """Its arguments."""
+
+    node: str | None
+    """The backward node that was running."""
+
+
+class Outcome(Record):
+    """How a run ended. A program that raises, loops or crashes is a result."""
+
+    kind: Literal["finished", "raised", "stopped", "crashed"]
+    """`stopped` is a limit of ours; `crashed` a process that died or whose bytes made no sense."""
+
+    line: int | None
+    """Innermost line of the program in the traceback, or the line that was running."""
+
+    type: str | None
+    """Class of the exception."""
+
+    message: str | None
+    """Its text, or what happened in one sentence."""
+
+    reason: (
+        Literal[
+            "time-limit",
+            "step-limit",
+            "memory-limit",
+            "output-limit",
+            "denied",
+            "signal",
+            "invalid-reply",
+        ]
+        | None
+    )
+    """Why, when the sandbox was the cause."""
+
+    limit: str | None
+    """The limit that was met, with its value, in words."""
+
+    range: SourceRange | None
+    """The sub-expression that raised."""
+
+    traceback: tuple[int, ...]
+    """Lines of the program in the traceback, outermost first."""
+
+    failure: Failure | None
+    """What was being done."""
+
+
+class Sentence(Record):
+    """A sentence by message id: the catalogues say it in each language."""
+
+    layer: Layer | None
+    """The layer it is about."""
+
+    id: str
+    """Id in the catalogues."""
+
+    args: dict[str, Any]
+    """Values for its placeholders."""
+
+
+class Explanation(Record):
+    """Why a program failed, from the facts of its trace."""
+
+    class_: str = Field(alias="class")
+    """The class of error: `saved-tensor-modified`, `view-stride`, `matmul-shape` and so on."""
+
+    line: int | None
+    """The line that raised."""
+
+    caused_by: int | None
+    """The line that made it fail, when it is another one."""
+
+    operands: tuple[str, ...]
+    """Names of the tensors concerned."""
+
+    sentences: tuple[Sentence, ...]
+    """The explanation and what to do."""
+
+
+class Note(Record):
+    """A quiet mistake that was noticed."""
+
+    line: int
+    """Where."""
+
+    class_: str = Field(alias="class")
+    """The class of mistake."""
+
+    sentence: Sentence
+    """What it is."""
+
+
+class ObserverEffect(Record):
+    """A difference between the observed run and the plain one."""
+
+    what: str
+    """The fact that differs: `grad_fn`, `values`, `version`, `stdout`."""
+
+    name: str | None
+    """The name it concerns."""
+
+    observed: str
+    """As traced."""
+
+    plain: str
+    """As it is without a tracer."""
+
+
+class Opening(Record):
+    """The first chunk of a run."""
+
+    kind: Literal["opening"]
+    environment: Environment
+    """What runs the program."""
+
+    statements: tuple[Statement, ...]
+    """Its statements."""
+
+
+class Steps(Record):
+    """Steps that ended, with the rows they add to the tables."""
+
+    kind: Literal["steps"]
+    names: tuple[str, ...]
+    """New rows of `names`."""
+
+    views: tuple[TensorView, ...]
+    """New rows of `views`."""
+
+    ranges: tuple[SourceRange, ...]
+    """New rows of `ranges`."""
+
+    steps: tuple[Step, ...]
+    """The steps."""
+
+    running: int | None
+    """Index of the statement that begins now; null when none does. Where a crash happened."""
+
+
+class Closing(Record):
+    """The last chunk of a run."""
+
+    kind: Literal["closing"]
+    outcome: Outcome
+    """How it ended."""
+
+    fingerprint: dict[str, Any]
+    """The final state in a form that can be compared between an observed and a plain run."""
+
+
+Chunk = Annotated[Opening | Steps | Closing, Field(discriminator="kind")]
+"""What the child of the sandbox sends, as it goes."""
+
+
+class Trace(Record):
+    """A whole run."""
+
+    schema_version: Literal[1]
+    """Version of this format."""
+
+    source: str
+    """The program, as it was run."""
+
+    environment: Environment
+    """What ran it."""
+
+    statements: tuple[Statement, ...]
+    """Its statements."""
+
+    names: tuple[str, ...]
+    """Names of API calls, aten ops and graph nodes; events hold indices."""
+
+    views: tuple[TensorView, ...]
+    """How tensors look at their storages; events hold indices."""
+
+    ranges: tuple[SourceRange, ...]
+    """Sub-expressions; events hold indices."""
+
+    steps: tuple[Step, ...]
+    """In the order they ended; step 1 is the first of them."""
+
+    outcome: Outcome
+    """How it ended."""
+
+    observer_effects: tuple[ObserverEffect, ...]
+    """What watching changed."""
+
+    explanation: Explanation | None
+    """Why it failed. Derived."""
+
+    notes: tuple[Note, ...]
+    """Quiet mistakes. Derived."""
+
+    sentences: tuple[tuple[Sentence, ...], ...]
+    """What changed, per step: at least one sentence per layer, "no change" included. Derived."""
+
+    graph: GraphDrawing | None
+    """Coordinates of the final autograd graph; null when there is none. Derived."""
