@@ -1,0 +1,114 @@
+/**
+ * The state of a program after a step, as the views read it. `history.ts` folds a trace into it.
+ *
+ * Types only. A state is never changed once made: views may compare by identity.
+ */
+import type { SourceRange, TensorSummary, TensorView } from "../schema/trace.gen";
+
+export type Layer = "data" | "metadata" | "autograd" | "device";
+export const LAYERS: readonly Layer[] = ["data", "metadata", "autograd", "device"];
+
+/** A tensor at this step. */
+export interface TensorNow {
+  readonly id: number;
+  readonly view: TensorView;
+  readonly storage: number | null;
+  readonly version: number | null;
+  readonly gradFn: number | null;
+  /** Id of the tensor in `.grad`. */
+  readonly grad: number | null;
+  readonly quantizer: string | null;
+  /** Every expression of the reader's that gives it, shortest first; `w.grad` for a gradient; empty for a transient. */
+  readonly names: readonly string[];
+  /** Nested list when the values do not follow from storage bytes (sparse, quantized…); else undefined. */
+  readonly values: unknown;
+  readonly summary: TensorSummary | null;
+}
+
+/** A storage at this step. */
+export interface StorageNow {
+  readonly id: number;
+  readonly nbytes: number;
+  /** `0x7f…`, `0x0` when it has no address. */
+  readonly address: string;
+  readonly device: string;
+  /** All bytes, or null when they were not recorded. */
+  readonly bytes: Uint8Array | null;
+  readonly freed: boolean;
+  /** Line of the statement that freed it. */
+  readonly freedLine: number | null;
+  /** Live tensors that view it, in the order they came to be. */
+  readonly tensors: readonly number[];
+  /** Who keeps it: names, `w.grad`, `MulBackward0#5.self`. */
+  readonly heldBy: readonly string[];
+}
+
+export interface SavedNow {
+  readonly field: string;
+  readonly tensor: number | null;
+  readonly storage: number | null;
+  readonly version: number | null;
+  readonly stale: boolean;
+  readonly freed: boolean;
+}
+
+/** A node of the autograd graph that a live tensor leads to. */
+export interface NodeNow {
+  readonly id: number;
+  readonly name: string;
+  readonly line: number | null;
+  readonly nextFunctions: readonly (readonly [number | null, number])[];
+  /** Id of the leaf tensor of an AccumulateGrad. */
+  readonly variable: number | null;
+  readonly saved: readonly SavedNow[];
+}
+
+export interface OpNow {
+  /** `aten::mul_.Tensor` */
+  readonly op: string;
+  readonly api: string | null;
+  readonly range: SourceRange | null;
+  readonly inputs: readonly number[];
+  readonly outputs: readonly number[];
+  readonly verdicts: readonly string[];
+  /** Backward node that ran it. */
+  readonly node: string | null;
+  readonly failed: boolean;
+}
+
+export interface State {
+  /** 0 before the first step. */
+  readonly step: number;
+  /** First line of the step's statement, null for step 0. */
+  readonly line: number | null;
+  readonly frame: number;
+  readonly depth: number;
+  /** Global names → tensor id. */
+  readonly bindings: ReadonlyMap<string, number>;
+  /** Names of the innermost function, empty outside one. */
+  readonly locals: ReadonlyMap<string, number>;
+  readonly tensors: ReadonlyMap<number, TensorNow>;
+  readonly storages: ReadonlyMap<number, StorageNow>;
+  readonly nodes: ReadonlyMap<number, NodeNow>;
+  /** Bytes alive per device. */
+  readonly alive: ReadonlyMap<string, number>;
+  readonly peak: ReadonlyMap<string, number>;
+  readonly stdout: string;
+  /** Ops of this step and of the calls it made, in order. */
+  readonly ops: readonly OpNow[];
+  /** Storages whose bytes this step changed, with the bytes before. */
+  readonly written: ReadonlyMap<number, Uint8Array | null>;
+  /** Line → layers lit by any execution so far. */
+  readonly lamps: ReadonlyMap<number, readonly Layer[]>;
+}
+
+/** What the reader looks at. Every view shows the same focus. */
+export interface Focus {
+  readonly tensor: number | null;
+  readonly storage: number | null;
+  /** Index into the focused tensor, one number per dimension. */
+  readonly index: readonly number[] | null;
+  readonly node: number | null;
+}
+
+export const NO_FOCUS: Focus = { tensor: null, storage: null, index: null, node: null };

@@ -1,0 +1,30 @@
+/**
+ * What every view is. A view owns the DOM below its root and nothing else; it knows no other view.
+ *
+ * The one way up is a bubbling `pick` event: the player sets the focus and shows every view again.
+ */
+import type { Trace } from "../schema/trace.gen";
+import type { Focus, State } from "../model/state";
+
+/** Says a message of the catalogue in the reader's language. */
+export type Say = (id: string, args?: Record<string, unknown>) => string;
+
+export interface View {
+  /** Builds the picture once. */
+  mount(root: HTMLElement, trace: Trace, say: Say): void;
+  /** Shows one state. Same state and focus, same DOM: the reader may jump in any order. */
+  show(state: State, focus: Focus): void;
+}
+
+/** Detail of a `pick` event. Fields left out stay as they are. */
+export type Pick = Partial<Focus>;
+
+/** Tells the player what the reader points at. */
+export function pick(from: EventTarget, detail: Pick): void {
+  from.dispatchEvent(new CustomEvent<Pick>("pick", { detail, bubbles: true, composed: true }));
+}
+
+/** Asks the player to go to a step. */
+export function goTo(from: EventTarget, step: number): void {
+  from.dispatchEvent(new CustomEvent<number>("go-to-step", { detail: step, bubbles: true, composed: true }));
+}
