@@ -16,14 +16,13 @@ class PlainTitles(GenerateJsonSchema):
     """Without a title per field: json2ts would turn each into an alias of its own."""
 
     def field_title_should_be_set(self, schema: Any) -> bool:
+        """No."""
         return False
 
 
 def trace_schema() -> dict[str, Any]:
     """The JSON Schema (draft 2020-12) of a trace."""
-    return Trace.model_json_schema(
-        by_alias=True, mode="serialization", schema_generator=PlainTitles
-    )
+    return Trace.model_json_schema(by_alias=True, mode="serialization", schema_generator=PlainTitles)
 
 
 if __name__ == "__main__":

@@ -46,7 +46,7 @@ class OpCall(Record):
 
 
 class ApiCall(Record):
-    """A call of the PyTorch API that dispatched no op: `x.contiguous()` of a contiguous x, `requires_grad_()`."""
+    """A call of the PyTorch API without an op: `contiguous()` of a contiguous x, `requires_grad_()`."""
 
     kind: Literal["api"]
     api: int

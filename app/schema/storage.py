@@ -44,6 +44,9 @@ class StorageFreed(Record):
     storages: tuple[int, ...]
     """Ids of the storages."""
 
+    line: int | None
+    """First line of the statement that was running."""
+
 
 class TensorView(Record):
     """How a tensor looks at a storage. Kept in a table: many tensors of a trace look alike."""

@@ -1,0 +1,348 @@
+"""A trace and a step → the state after it: a pure fold, the reference for every view.
+
+`World` is what events are folded into; `state_document` words it as the state document. The browser
+folds the same events the same way (`model/history.ts`). Two things are derived here, not recorded:
+which graph nodes are alive (those a live tensor leads to) and who holds a storage.
+"""
+
+import base64
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+from .autograd import GraphNode
+from .base import SCHEMA_VERSION, Layer, NameChange
+from .state import (
+    StateBytes,
+    StateDocument,
+    StateNode,
+    StateNote,
+    StateOutcome,
+    StateSaved,
+    StateStorage,
+    StateTensor,
+    StateWarning,
+)
+from .storage import TensorState, TensorSummary, TensorView
+from .trace import Event, Step, Trace, WarningIssued
+from .values import values_of
+
+LAYER_ORDER: tuple[Layer, ...] = ("data", "metadata", "autograd", "device")
+
+
+@dataclass
+class StorageNow:
+    """A storage, as of a step."""
+
+    nbytes: int
+    address: str
+    device: str
+    data: bytes | None = None
+    freed_line: int | None = None
+    freed: bool = False
+
+
+@dataclass
+class World:
+    """Everything events have said so far. Ids are those of the trace."""
+
+    tensors: dict[int, TensorState] = field(default_factory=dict)
+    storages: dict[int, StorageNow] = field(default_factory=dict)
+    values: dict[int, tuple[Any, TensorSummary | None]] = field(default_factory=dict)
+    nodes: dict[int, GraphNode] = field(default_factory=dict)
+    stale: set[tuple[int, int]] = field(default_factory=set)
+    saved_freed: set[int] = field(default_factory=set)
+    names: dict[int, dict[str, dict[str, int]]] = field(default_factory=lambda: {0: {}})
+    functions: dict[int, str] = field(default_factory=dict)
+    stdout: list[str] = field(default_factory=list)
+    warnings: list[WarningIssued] = field(default_factory=list)
+    peak: dict[str, int] = field(default_factory=dict)
+
+    def apply(self, event: Event) -> None:
+        """Fold one event."""
+        match event.kind:
+            case "tensor":
+                self.tensors[event.id] = event
+            case "storage":
+                known = self.storages.get(event.id)
+                if known is None:
+                    self.storages[event.id] = StorageNow(event.nbytes, event.address, event.device)
+                else:
+                    known.nbytes, known.address = event.nbytes, event.address
+                    known.device = event.device
+            case "bytes":
+                data = None if event.data is None else base64.b64decode(event.data)
+                self.storages[event.storage].data = data
+            case "values":
+                self.values[event.tensor] = (event.values, event.summary)
+            case "freed":
+                for storage_id in event.storages:
+                    storage = self.storages[storage_id]
+                    storage.freed, storage.freed_line, storage.data = True, event.line, None
+            case "gone":
+                for tensor_id in event.tensors:
+                    self.tensors.pop(tensor_id, None)
+                    self.values.pop(tensor_id, None)
+            case "node":
+                self.nodes[event.id] = event
+            case "saved":
+                (self.stale.add if event.stale else self.stale.discard)((event.node, event.slot))
+            case "saved-freed":
+                self.saved_freed.update(event.nodes)
+            case "names":
+                roots = self.names.setdefault(event.frame, {})
+                if event.paths:
+                    roots[event.root] = event.paths
+                else:
+                    roots.pop(event.root, None)
+            case "call":
+                self.names[event.frame] = {}
+                self.functions[event.frame] = event.function
+            case "return":
+                self.names.pop(event.frame, None)
+                self.functions.pop(event.frame, None)
+            case "stdout":
+                self.stdout.append(event.text)
+            case "warning":
+                self.warnings.append(event)
+
+    def bindings(self, frame: int) -> dict[str, int]:
+        """Names of a frame, each with the id of its live tensor."""
+        return {
+            path: tensor_id
+            for paths in self.names.get(frame, {}).values()
+            for path, tensor_id in paths.items()
+            if tensor_id in self.tensors
+        }
+
+    def live_nodes(self) -> set[int]:
+        """Ids of the nodes that a live tensor leads to."""
+        alive: set[int] = set()
+        todo = [t.grad_fn for t in self.tensors.values() if t.grad_fn is not None]
+        while todo:
+            node_id = todo.pop()
+            node = self.nodes.get(node_id)
+            if node is None or node_id in alive:
+                continue
+            alive.add(node_id)
+            todo.extend(n for n, _ in node.next_functions if n is not None)
+        return alive
+
+    def alive_bytes(self) -> dict[str, int]:
+        """Bytes of storages not freed, per device."""
+        alive: dict[str, int] = {}
+        for storage in self.storages.values():
+            if not storage.freed:
+                alive[storage.device] = alive.get(storage.device, 0) + storage.nbytes
+        return alive
+
+    def held_by(self, trace: Trace, live_nodes: set[int]) -> dict[int, list[str]]:
+        """Storage id → who keeps it: names, `.grad` of names, saved slots."""
+        holders: dict[int, list[str]] = {}
+
+        def hold(tensor_id: int | None, holder: str) -> None:
+            tensor = None if tensor_id is None else self.tensors.get(tensor_id)
+            if tensor is not None and tensor.storage is not None:
+                holders.setdefault(tensor.storage, []).append(holder)
+
+        for frame in self.names:
+            place = "" if frame == 0 else f" (in {self.functions.get(frame, '?')})"
+            for path, tensor_id in self.bindings(frame).items():
+                hold(tensor_id, path + place)
+                hold(self.tensors[tensor_id].grad, f"{path}.grad{place}")
+        for node_id in sorted(live_nodes):
+            node = self.nodes[node_id]
+            if node_id in self.saved_freed:
+                continue
+            for slot in node.saved:
+                if slot.storage is not None:
+                    holder = f"{trace.names[node.name]}#{node_id}.{slot.field}"
+                    holders.setdefault(slot.storage, []).append(holder)
+        return holders
+
+    def values_of(self, tensor_id: int, view: TensorView) -> Any:
+        """Values of a tensor as a nested list; None when large, unreadable or not recorded."""
+        if tensor_id in self.values:
+            return self.values[tensor_id][0]
+        storage_id = self.tensors[tensor_id].storage
+        if storage_id is None or view.layout != "torch.strided":
+            return None
+        data = self.storages[storage_id].data
+        return None if data is None else values_of(view, data)
+
+
+def step_line(trace: Trace, step: Step) -> int:
+    """First line of the statement a step executed."""
+    return trace.statements[step.statement].range.line
+
+
+def fold(trace: Trace, step: int) -> World:
+    """The world after `step` steps; 0 is before the first.
+
+    Raises:
+        IndexError: There is no such step.
+    """
+    if not 0 <= step <= len(trace.steps):
+        raise IndexError(f"There is no step {step}: the trace has steps 0 to {len(trace.steps)}.")
+    world = World()
+    for each in trace.steps[:step]:
+        for event in each.events:
+            world.apply(event)
+        for device, peak in each.peak_bytes.items():
+            world.peak[device] = max(world.peak.get(device, 0), peak)
+    return world
+
+
+def own_events(trace: Trace) -> Iterator[tuple[Step, list[Event]]]:
+    """Each step with its events: its own and those of the calls it made, in order."""
+    stream: list[Event] = []
+    for step in trace.steps:
+        stream.extend(step.events)
+        yield step, stream[step.first_event :]
+
+
+def changed_lines(
+    trace: Trace, step: int
+) -> tuple[dict[str, dict[str, tuple[NameChange, ...]]], dict[str, tuple[Layer, ...]]]:
+    """Line → name → changes, and line → lamps, over all executions in the first `step` steps."""
+    changed: dict[str, dict[str, list[NameChange]]] = {}
+    lamps: dict[str, set[Layer]] = {}
+    for each in trace.steps[:step]:
+        line = str(step_line(trace, each))
+        lamps.setdefault(line, set()).update(each.lamps)
+        for name, changes in each.changed.items():
+            seen = changed.setdefault(line, {}).setdefault(name, [])
+            seen.extend(c for c in changes if c not in seen)
+    return (
+        {line: {n: tuple(c) for n, c in names.items()} for line, names in changed.items() if names},
+        {line: tuple(x for x in LAYER_ORDER if x in layers) for line, layers in lamps.items() if layers},
+    )
+
+
+def ops_by_line(trace: Trace, step: int) -> dict[str, tuple[str, ...]]:
+    """Line → aten ops by name, repeats kept, over all executions in the first `step` steps."""
+    ops: dict[str, list[str]] = {}
+    for index, (each, events) in enumerate(own_events(trace)):
+        if index >= step:
+            break
+        names = [trace.names[e.op] for e in events if e.kind == "op"]
+        if names:
+            ops.setdefault(str(step_line(trace, each)), []).extend(names)
+    return {line: tuple(names) for line, names in ops.items()}
+
+
+def state_document(trace: Trace, step: int | None = None) -> StateDocument:
+    """The state document after `step`, the last one if None.
+
+    Raises:
+        IndexError: There is no such step.
+    """
+    step = len(trace.steps) if step is None else step
+    world = fold(trace, step)
+    here = trace.steps[step - 1] if step else None
+    changed, lamps = changed_lines(trace, step)
+    live = world.live_nodes()
+    reached = {e for e in changed} | {str(step_line(trace, s)) for s in trace.steps[:step]}
+    return StateDocument(
+        schema_version=SCHEMA_VERSION,
+        environment=trace.environment,
+        step=step,
+        steps=len(trace.steps),
+        line=None if here is None else step_line(trace, here),
+        outcome=_outcome(trace),
+        stdout="".join(world.stdout),
+        warnings=tuple(
+            StateWarning(line=w.line, category=w.category, message=w.message) for w in world.warnings
+        ),
+        notes=tuple(StateNote(line=n.line, class_=n.class_) for n in trace.notes if str(n.line) in reached),
+        observer_effects=trace.observer_effects,
+        bindings=world.bindings(0),
+        locals=world.bindings(here.frame) if here is not None and here.frame else {},
+        tensors={str(i): _tensor(trace, world, i) for i in world.tensors},
+        storages=_storages(trace, world, live),
+        nodes={str(i): _node(trace, world, i) for i in sorted(live)},
+        changed=changed,
+        lamps=lamps,
+        ops=ops_by_line(trace, step),
+        bytes=StateBytes(alive=world.alive_bytes(), peak=dict(world.peak)),
+    )
+
+
+def _outcome(trace: Trace) -> StateOutcome:
+    o, why = trace.outcome, trace.explanation
+    explanation = None
+    if why is not None:
+        explanation = {
+            "class": why.class_,
+            "line": why.line,
+            "caused_by": why.caused_by,
+            "operands": list(why.operands),
+            "sentences": [s.model_dump() for s in why.sentences],
+        }
+    return StateOutcome(
+        kind=o.kind,
+        line=o.line,
+        type=o.type,
+        message=o.message,
+        reason=o.reason,
+        explanation=explanation,
+    )
+
+
+def _tensor(trace: Trace, world: World, tensor_id: int) -> StateTensor:
+    now = world.tensors[tensor_id]
+    view = trace.views[now.view]
+    return StateTensor(
+        storage=now.storage,
+        shape=view.shape,
+        stride=view.stride,
+        storage_offset=view.storage_offset,
+        dtype=view.dtype,
+        layout=view.layout,
+        device=view.device,
+        is_contiguous=view.is_contiguous,
+        is_conj=view.is_conj,
+        is_neg=view.is_neg,
+        requires_grad=view.requires_grad,
+        is_leaf=view.is_leaf,
+        grad_fn=now.grad_fn,
+        grad=now.grad,
+        version=now.version,
+        values=world.values_of(tensor_id, view),
+    )
+
+
+def _storages(trace: Trace, world: World, live: set[int]) -> dict[str, StateStorage]:
+    holders = world.held_by(trace, live)
+    return {
+        str(i): StateStorage(
+            nbytes=s.nbytes,
+            address=s.address,
+            device=s.device,
+            freed=s.freed,
+            freed_line=s.freed_line,
+            held_by=tuple(holders.get(i, ())),
+        )
+        for i, s in world.storages.items()
+    }
+
+
+def _node(trace: Trace, world: World, node_id: int) -> StateNode:
+    node = world.nodes[node_id]
+    freed = node_id in world.saved_freed
+    return StateNode(
+        name=trace.names[node.name],
+        line=node.line,
+        next_functions=node.next_functions,
+        variable=node.variable,
+        saved=tuple(
+            StateSaved(
+                field=s.field,
+                storage=s.storage,
+                version=s.version,
+                stale=(node_id, slot) in world.stale and not freed,
+                freed=freed,
+            )
+            for slot, s in enumerate(node.saved)
+        ),
+    )
