@@ -1,0 +1,87 @@
+# What people run. Every target brings its own set-up: the first `make serve` installs everything,
+# the next ones find the stamps of tools/stamp.py unchanged and need no network.
+.DEFAULT_GOAL := help
+.PHONY: help serve setup venv frontend check lint contracts tsc stale python-tests node-tests \
+        test slow-tests browser browser-tests types record bench lock wheel clean
+
+HOST ?= 127.0.0.1
+PORT ?= 8000
+
+# The first Python that is new enough. `make PYTHON=/path/to/python setup` chooses another.
+PYTHON ?= $(shell for python in python3 python3.11 python3.12 python3.13 python3.14; do \
+	$$python -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && echo $$python && break; done)
+
+BIN := .venv/bin
+RUN := $(BIN)/python
+
+# The environment as it is after `setup`, which nothing below may change.
+export PIP_DISABLE_PIP_VERSION_CHECK := 1
+
+help: ## show this list
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+serve: setup ## start the server on HOST (127.0.0.1) and PORT (8000)
+	@exec $(BIN)/tensor-anatomy serve --host "$(HOST)" --port "$(PORT)"
+
+setup: venv frontend ## install the locked packages and build the front end; TORCH_INDEX=URL for another torch
+
+venv:
+	@test -n "$(PYTHON)" || { echo "Python 3.11 or newer is needed and was not found on PATH." >&2; exit 1; }
+	@$(PYTHON) tools/environment.py
+
+frontend: venv
+	@$(RUN) tools/frontend.py
+
+check: lint contracts tsc stale python-tests node-tests ## everything fast: style, types, contracts, unit tests
+
+lint: venv
+	@$(BIN)/ruff check --quiet .
+	@$(BIN)/ruff format --quiet --check . || { echo "run $(BIN)/ruff format ." >&2; exit 1; }
+	@$(BIN)/mypy
+
+contracts: venv
+	@$(BIN)/lint-imports
+
+tsc: frontend
+	@$(RUN) tools/node.py node_modules/typescript/bin/tsc --noEmit
+
+stale: frontend
+	@$(RUN) tools/generate_types.py --check
+
+python-tests: frontend
+	@$(BIN)/pytest -q -m "not slow" --ignore tests/browser
+	@$(BIN)/pytest -q --doctest-modules --ignore app/lessons/pages app
+
+node-tests: frontend
+	@$(RUN) tools/node.py build.mjs --tests
+	@$(RUN) tools/node.py --test build/js-tests/*.test.mjs
+
+test: check slow-tests browser-tests ## everything: check, slow tests, the browser (what CI runs)
+
+slow-tests: frontend
+	@$(BIN)/pytest -q -m slow --ignore tests/browser
+
+browser: venv ## find a Chromium, or install one
+	@mkdir -p build && $(RUN) tools/browser.py > build/browser
+
+browser-tests: frontend browser
+	@if test -s build/browser; then CHROMIUM="$$(cat build/browser)" $(BIN)/pytest -q tests/browser; \
+	else echo "browser tests left out: no Chromium"; fi
+
+types: frontend ## write the JSON Schema and the TypeScript types from the records
+	@$(RUN) tools/generate_types.py
+
+record: frontend ## run every lesson program and write its recorded trace
+	@$(RUN) -m tensor_anatomy.record
+
+bench: frontend ## run the benchmarks
+	@$(RUN) -m benchmarks
+
+lock: venv ## choose new versions within pyproject.toml and write requirements.lock
+	@$(RUN) tools/lock.py
+
+wheel: frontend ## build the wheel, front end included, into dist/
+	@$(RUN) -m pip wheel -q --no-build-isolation --no-deps --wheel-dir dist .
+
+clean: ## remove what was built; the installed packages stay
+	@rm -rf build dist static/dist ./*.egg-info .mypy_cache .ruff_cache .pytest_cache

@@ -1,0 +1,1 @@
+"""Tensor Anatomy: what PyTorch code does to a tensor, line by line, in its four layers."""
