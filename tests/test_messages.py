@@ -5,7 +5,6 @@ import re
 from pathlib import Path
 
 import pytest
-
 from tensor_anatomy.messages import LANGUAGES, catalogue, parts_of, text_of
 from tensor_anatomy.messages.format import Argument, MessageSyntaxError, format_parts, parse, placeholders
 
