@@ -8,14 +8,13 @@ HOST ?= 127.0.0.1
 PORT ?= 8000
 
 # The first Python that is new enough. `make PYTHON=/path/to/python setup` chooses another.
-PYTHON ?= $(shell for python in python3 python3.11 python3.12 python3.13 python3.14; do \
+ifndef PYTHON
+PYTHON := $(shell for python in python3 python3.11 python3.12 python3.13 python3.14; do \
 	$$python -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && echo $$python && break; done)
+endif
 
 BIN := .venv/bin
 RUN := $(BIN)/python
-
-# The environment as it is after `setup`, which nothing below may change.
-export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)

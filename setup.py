@@ -5,6 +5,7 @@ two agree. `build_py` builds the front end first, so that a wheel made by plain 
 in the browser. An sdist, and the container image, bring a built one and no package.json.
 """
 
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -18,6 +19,8 @@ ROOT = Path(__file__).parent
 class BuildPy(build_py):
     def run(self) -> None:
         if not self.editable_mode and (ROOT / "package.json").exists():
+            # Modules that are gone since the last build would come along.
+            shutil.rmtree(self.build_lib, ignore_errors=True)
             subprocess.run([sys.executable, str(ROOT / "tools/frontend.py")], check=True)
         super().run()
 

@@ -63,7 +63,9 @@ def _run(command: list[str], seconds: float) -> None:
     print(f"$ {' '.join(command)}", file=sys.stderr, flush=True)
     try:
         # A failure is an answer: the next way is tried. What it says goes to stderr, stdout is ours.
-        subprocess.run(command, check=False, stdin=subprocess.DEVNULL, stdout=sys.stderr, env=env, timeout=seconds)
+        subprocess.run(
+            command, check=False, stdin=subprocess.DEVNULL, stdout=sys.stderr, env=env, timeout=seconds
+        )
     except subprocess.TimeoutExpired:
         print(f"gave up after {seconds:.0f} s", file=sys.stderr)
 

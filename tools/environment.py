@@ -16,15 +16,15 @@ from stamp import ROOT, digest, is_current, mark
 VENV = ROOT / ".venv"
 STAMP = VENV / ".stamp"
 LOCK = ROOT / "requirements.lock"
-OLDEST = (3, 11)
 
 QUIET = ["-q", "--disable-pip-version-check", "--no-input"]
 
 
 def main() -> None:
     """Make the environment where it is missing or its inputs changed."""
-    if sys.version_info < OLDEST:
-        raise SystemExit(f"Python {OLDEST[0]}.{OLDEST[1]} or newer is needed, this is {sys.version.split()[0]}.")
+    # Somebody may well run it with an older one.
+    if sys.version_info < (3, 11):  # noqa: UP036
+        raise SystemExit(f"Python 3.11 or newer is needed, this is {sys.version.split()[0]}.")
     index = os.environ.get("TORCH_INDEX", "")
     # setup.py and pyproject.toml: the editable install holds their entry points and package names.
     inputs = [LOCK, ROOT / "pyproject.toml", ROOT / "setup.py"]
@@ -32,16 +32,22 @@ def main() -> None:
     if is_current(STAMP, key):
         return
     python = VENV / "bin" / "python"
-    if not python.exists():
-        print(f"Python {sys.version.split()[0]}: making .venv", flush=True)
-        subprocess.run([sys.executable, "-m", "venv", str(VENV)], check=True)
-    print("Installing the Python packages of requirements.lock (torch is large; once)", flush=True)
+    print(
+        f"Python {sys.version.split()[0]}: installing requirements.lock into .venv (torch is large)",
+        flush=True,
+    )
+    # Also over an existing one: the last attempt may have been interrupted half-way.
+    subprocess.run([sys.executable, "-m", "venv", str(VENV)], check=True)
     pip = [str(python), "-m", "pip", "install", *QUIET]
     extra = ["--extra-index-url", index] if index else []
     # With dependencies, though all are pinned: which extra packages torch needs differs by platform.
     subprocess.run([*pip, *extra, "-r", str(LOCK)], check=True)
-    # setuptools is locked too, so the project's own install downloads nothing.
-    subprocess.run([*pip, "--no-build-isolation", "--no-deps", "-e", str(ROOT)], check=True)
+    # setuptools is locked too, so the project's own install downloads nothing. What it says is
+    # for people who do not know that `app/` is renamed; it matters only when it fails.
+    own = [*pip, "--no-build-isolation", "--no-deps", "-e", str(ROOT)]
+    answer = subprocess.run(own, check=False, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+    if answer.returncode != 0:
+        raise SystemExit(answer.stdout)
     mark(STAMP, key)
 
 

@@ -7,10 +7,12 @@ The records (app/schema) are the one place where a trace is defined. This file o
 `python -m tensor_anatomy.schema` with json2ts.
 """
 
+import json
 import subprocess
 import sys
 import tempfile
 from pathlib import Path
+from typing import Any
 
 from node import find
 from stamp import ROOT
@@ -31,13 +33,24 @@ def types(json_schema: str) -> str:
     """Return TypeScript interfaces for a JSON Schema."""
     with tempfile.TemporaryDirectory() as folder:
         source, result = Path(folder, "trace.schema.json"), Path(folder, "trace.gen.ts")
-        source.write_text(json_schema)
-        status = find().run(
-            str(JSON2TS), "-i", str(source), "-o", str(result), "--unreachableDefinitions", f"--bannerComment={BANNER}"
-        )
+        source.write_text(json.dumps(_without_siblings(json.loads(json_schema))))
+        files = ("-i", str(source), "-o", str(result))
+        status = find().run(str(JSON2TS), *files, f"--bannerComment={BANNER}")
         if status != 0:
             raise SystemExit("json2ts failed, see above.")
         return result.read_text()
+
+
+def _without_siblings(node: Any) -> Any:
+    # json2ts makes a second interface (`Sentence1`) of a reference that has a description beside it.
+    if isinstance(node, list):
+        return [_without_siblings(item) for item in node]
+    if not isinstance(node, dict):
+        return node
+    inner = {key: _without_siblings(value) for key, value in node.items()}
+    if "$ref" in inner and len(inner) > 1:
+        return {"allOf": [{"$ref": inner.pop("$ref")}], **inner}
+    return inner
 
 
 def main(args: list[str]) -> int:

@@ -35,7 +35,9 @@ HEADER = f"""\
 def wanted() -> list[Requirement]:
     """Return the direct dependencies, for running and for tests."""
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
-    return [Requirement(line) for line in (*project["dependencies"], *project["optional-dependencies"]["dev"])]
+    return [
+        Requirement(line) for line in (*project["dependencies"], *project["optional-dependencies"]["dev"])
+    ]
 
 
 def resolved(requirements: list[Requirement]) -> dict[str, str]:
@@ -45,12 +47,12 @@ def resolved(requirements: list[Requirement]) -> dict[str, str]:
     command += [str(requirement) for requirement in requirements]
     report = json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
     packages = (item["metadata"] for item in report["install"])
-    return {canonicalize_name(package["name"]): package["version"] for package in packages}
+    return {str(canonicalize_name(package["name"])): package["version"] for package in packages}
 
 
-def lines(requirements: list[Requirement], versions: dict[str, str]) -> list[str]:
+def locked(requirements: list[Requirement], versions: dict[str, str]) -> list[str]:
     """Return the lock's lines; a dependency that is for one platform only stays so."""
-    markers = {canonicalize_name(r.name): str(r.marker) for r in requirements if r.marker}
+    markers = {str(canonicalize_name(r.name)): str(r.marker) for r in requirements if r.marker}
     return [
         # A local label (2.13.0+cpu) names one index's build; the plain version matches all of them.
         f"{name}=={version.partition('+')[0]}" + (f"; {markers[name]}" if name in markers else "")
@@ -62,9 +64,9 @@ def lines(requirements: list[Requirement], versions: dict[str, str]) -> list[str
 def main() -> None:
     """Write the lock."""
     if default_environment()["python_version"] != "3.11" or sys.platform != "linux":
-        raise SystemExit("Lock on Linux with Python 3.11, the oldest we support: newer ones need fewer packages.")
+        raise SystemExit("Lock on Linux with Python 3.11, the oldest we support.")
     requirements = wanted()
-    LOCK.write_text(HEADER + "\n".join(lines(requirements, resolved(requirements))) + "\n")
+    LOCK.write_text(HEADER + "\n".join(locked(requirements, resolved(requirements))) + "\n")
     print(f"wrote {LOCK.name}; `make setup` installs it")
 
 
