@@ -1,0 +1,11 @@
+"""Locks a process in before it looks at a stranger's program: one module per layer.
+
+`build` makes a jail once, `try_once` proves it on this machine, `Jail.enter` confines
+a child for good. Nothing here knows torch, the web, or what a program is.
+"""
+
+from .jail import Jail, NotConfined, build
+from .layers import Confinee, Layer
+from .trial import try_once
+
+__all__ = ["Confinee", "Jail", "Layer", "NotConfined", "build", "try_once"]

@@ -1,0 +1,32 @@
+"""Empties the environment that the program can read.
+
+The zygote's own environment is an allow-list already; this layer takes away the
+rest, so that a program cannot learn how the server was set up. It does not stop
+reads of /proc: `landlock` and `privileges` do.
+"""
+
+import os
+from dataclasses import dataclass
+
+from .layers import Confinee
+
+
+@dataclass(frozen=True)
+class EmptyEnvironment:
+    """Only what libraries need in order not to write to a home or a cache."""
+
+    inductor_cache: str
+    """An existing directory: torch._inductor makes its cache directory at first use of an
+    optimizer, and a refused mkdir would fail a program that never asked for a compiler."""
+
+    name = "environment"
+
+    def enter(self, child: Confinee) -> None:
+        """Replace every variable."""
+        os.environ.clear()
+        os.environ.update(
+            PATH="/nonexistent",
+            HOME="/nonexistent",
+            LANG="C.UTF-8",
+            TORCHINDUCTOR_CACHE_DIR=self.inductor_cache,
+        )
