@@ -48,6 +48,8 @@ def _without_siblings(node: Any) -> Any:
     if not isinstance(node, dict):
         return node
     inner = {key: _without_siblings(value) for key, value in node.items()}
+    if "prefixItems" in inner:  # json2ts knows tuples only as older drafts spell them
+        inner["items"] = inner.pop("prefixItems")
     if "$ref" in inner and len(inner) > 1:
         return {"allOf": [{"$ref": inner.pop("$ref")}], **inner}
     return inner

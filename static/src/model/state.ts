@@ -76,6 +76,16 @@ export interface OpNow {
   readonly failed: boolean;
 }
 
+/** A call of the PyTorch API that dispatched no op. */
+export interface ApiNow {
+  readonly api: string;
+  readonly range: SourceRange | null;
+  readonly inputs: readonly number[];
+  readonly outputs: readonly number[];
+  /** The very tensor that went in came out. */
+  readonly returnedInput: boolean;
+}
+
 export interface State {
   /** 0 before the first step. */
   readonly step: number;
@@ -96,7 +106,9 @@ export interface State {
   readonly stdout: string;
   /** Ops of this step and of the calls it made, in order. */
   readonly ops: readonly OpNow[];
-  /** Storages whose bytes this step changed, with the bytes before. */
+  /** Calls of this step that dispatched no op, in order. */
+  readonly apiCalls: readonly ApiNow[];
+  /** Storages that were there before this step and got other bytes in it, with the bytes before. */
   readonly written: ReadonlyMap<number, Uint8Array | null>;
   /** Line → layers lit by any execution so far. */
   readonly lamps: ReadonlyMap<number, readonly Layer[]>;

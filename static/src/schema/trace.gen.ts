@@ -412,6 +412,10 @@ export interface OpCall {
    */
   outputs: number[];
   /**
+   * Per output an index into the trace's `views`: how it looks below autograd, when it was made.
+   */
+  views: number[];
+  /**
    * One per output.
    */
   verdicts: ("fresh" | "view" | "same" | "in-place")[];
@@ -474,7 +478,7 @@ export interface GraphNode {
   /**
    * Where gradients flow: pairs of node id (null for none) and input number.
    */
-  next_functions: [unknown, unknown][];
+  next_functions: [number | null, number][];
   /**
    * For AccumulateGrad the id of its leaf; null otherwise.
    */
@@ -854,5 +858,5 @@ export interface EdgeDrawing {
   /**
    * The polyline, from source to target.
    */
-  points: [unknown, unknown][];
+  points: [number, number][];
 }

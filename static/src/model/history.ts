@@ -1,0 +1,315 @@
+/**
+ * A trace → the state after any step: a pure fold, made quick by snapshots along the way.
+ *
+ * Twin of `app/schema/replay.py`. It derives what is not recorded: which graph nodes are alive, who
+ * holds a storage, how tensors are called. Values are not decoded here; a state carries bytes.
+ */
+import type { Step, StorageBytes, TensorView, Trace } from "../schema/trace.gen";
+import type { ApiNow, NodeNow, OpNow, State, StorageNow, TensorNow } from "./state";
+import { World, type StorageRecord, type TraceEvent } from "./world";
+
+/** Snapshots per trace: enough that a jump folds a small part, few enough to stay small. */
+const SNAPSHOTS = 32;
+
+export class History {
+  /** How many steps there are. */
+  readonly steps: number;
+  private readonly snapshots = new Map<number, World>();
+  private readonly every: number;
+  private readonly firstEvents: readonly number[];
+  private readonly stream: readonly TraceEvent[];
+  private readonly bytesOf: ReadonlyMap<number, readonly (readonly [number, StorageBytes])[]>;
+  private cursor = new World();
+  private at = 0;
+  private last: State | null = null;
+
+  constructor(readonly trace: Trace) {
+    this.steps = trace.steps.length;
+    this.every = Math.max(16, Math.ceil(this.steps / SNAPSHOTS));
+    this.stream = trace.steps.flatMap((step) => step.events);
+    this.firstEvents = running(trace.steps.map((step) => step.events.length));
+    this.bytesOf = bytesEvents(this.stream);
+    this.snapshots.set(0, new World());
+  }
+
+  /** The state after `step` steps; 0 is before the first. */
+  state(step: number): State {
+    if (!Number.isInteger(step) || step < 0 || step > this.steps) {
+      throw new RangeError(`There is no step ${step}: the trace has steps 0 to ${this.steps}.`);
+    }
+    if (this.last?.step !== step) this.last = this.read(step, this.fold(step));
+    return this.last;
+  }
+
+  private fold(step: number): World {
+    if (step < this.at || step - this.at > this.every) this.rewind(step);
+    for (; this.at < step; ) {
+      const next = this.trace.steps[this.at];
+      if (next !== undefined) this.cursor.applyStep(this.trace, next);
+      this.at += 1;
+      if (this.at % this.every === 0 && !this.snapshots.has(this.at)) {
+        this.snapshots.set(this.at, new World(this.cursor));
+      }
+    }
+    return this.cursor;
+  }
+
+  /** Puts the cursor on the nearest snapshot at or before `step`, unless it is nearer itself. */
+  private rewind(step: number): void {
+    let nearest = step - (step % this.every);
+    while (!this.snapshots.has(nearest)) nearest -= this.every;
+    if (this.at <= step && this.at >= nearest) return;
+    this.cursor = new World(this.snapshots.get(nearest));
+    this.at = nearest;
+  }
+
+  private read(step: number, world: World): State {
+    const here = step === 0 ? undefined : this.trace.steps[step - 1];
+    const frame = here?.frame ?? 0;
+    const live = world.liveNodes();
+    const names = namesOf(world, frame);
+    const holders = heldBy(world, live, this.trace);
+    const own = here === undefined ? [] : this.ownEvents(here, step);
+    return {
+      step,
+      line: here === undefined ? null : (this.trace.statements[here.statement]?.range.line ?? null),
+      frame,
+      depth: here?.depth ?? 0,
+      bindings: world.bindings(0),
+      locals: frame === 0 ? new Map() : world.bindings(frame),
+      tensors: this.tensors(world, names),
+      storages: storages(world, holders),
+      nodes: this.nodes(world, live),
+      alive: new Map(world.alive),
+      peak: new Map(world.peak),
+      stdout: world.stdout,
+      ops: this.ops(own),
+      apiCalls: this.apiCalls(own),
+      written: here === undefined ? new Map() : this.written(own, here.first_event),
+      lamps: new Map(world.lamps),
+    };
+  }
+
+  /** Events of a step and of the calls it made. */
+  private ownEvents(step: Step, number: number): readonly TraceEvent[] {
+    return this.stream.slice(step.first_event, this.firstEvents[number]);
+  }
+
+  private tensors(world: World, names: ReadonlyMap<number, readonly string[]>): ReadonlyMap<number, TensorNow> {
+    const found = new Map<number, TensorNow>();
+    for (const [id, tensor] of world.tensors) {
+      const view = this.trace.views[tensor.view];
+      if (view === undefined) continue;
+      const extra = world.values.get(id);
+      found.set(id, {
+        id,
+        view: view satisfies TensorView,
+        storage: tensor.storage,
+        version: tensor.version,
+        gradFn: tensor.grad_fn,
+        grad: tensor.grad,
+        quantizer: tensor.quantizer,
+        names: names.get(id) ?? [],
+        values: extra === undefined || extra.values === null ? undefined : extra.values,
+        summary: extra?.summary ?? null,
+      });
+    }
+    return found;
+  }
+
+  private nodes(world: World, live: ReadonlySet<number>): ReadonlyMap<number, NodeNow> {
+    const found = new Map<number, NodeNow>();
+    for (const id of [...live].sort((a, b) => a - b)) {
+      const node = world.nodes.get(id);
+      if (node === undefined) continue;
+      const freed = world.savedFreed.has(id);
+      const stale = world.stale.get(id) ?? [];
+      found.set(id, {
+        id,
+        name: this.trace.names[node.name] ?? "",
+        line: node.line,
+        nextFunctions: node.next_functions,
+        variable: node.variable,
+        saved: node.saved.map(({ field, tensor, storage, version }, slot) => {
+          return { field, tensor, storage, version, stale: stale.includes(slot) && !freed, freed };
+        }),
+      });
+    }
+    return found;
+  }
+
+  private ops(own: readonly TraceEvent[]): readonly OpNow[] {
+    const { names, ranges } = this.trace;
+    const ops: OpNow[] = [];
+    for (const event of own) {
+      if (event.kind !== "op") continue;
+      ops.push({
+        op: names[event.op] ?? "",
+        api: event.api === null ? null : (names[event.api] ?? null),
+        range: event.range === null ? null : (ranges[event.range] ?? null),
+        inputs: event.inputs,
+        outputs: event.outputs,
+        verdicts: event.verdicts,
+        node: event.node === null ? null : (names[event.node] ?? null),
+        failed: event.failed,
+      });
+    }
+    return ops;
+  }
+
+  private apiCalls(own: readonly TraceEvent[]): readonly ApiNow[] {
+    const { names, ranges } = this.trace;
+    const calls: ApiNow[] = [];
+    for (const event of own) {
+      if (event.kind !== "api") continue;
+      calls.push({
+        api: names[event.api] ?? "",
+        range: event.range === null ? null : (ranges[event.range] ?? null),
+        inputs: event.inputs,
+        outputs: event.outputs,
+        returnedInput: event.returned_input,
+      });
+    }
+    return calls;
+  }
+
+  /** Storages that were there when the step began and got other bytes, with the bytes before. */
+  private written(own: readonly TraceEvent[], began: number): ReadonlyMap<number, Uint8Array | null> {
+    const found = new Map<number, Uint8Array | null>();
+    for (const event of own) {
+      if (event.kind !== "bytes" || found.has(event.storage)) continue;
+      const before = this.bytesOf.get(event.storage)?.findLast(([index]) => index < began)?.[1];
+      if (before !== undefined) found.set(event.storage, decode(before));
+    }
+    return found;
+  }
+}
+
+/** 0, a, a + b, … */
+function running(counts: readonly number[]): number[] {
+  const sums = [0];
+  for (const count of counts) sums.push((sums.at(-1) ?? 0) + count);
+  return sums;
+}
+
+function bytesEvents(stream: readonly TraceEvent[]): Map<number, (readonly [number, StorageBytes])[]> {
+  const found = new Map<number, (readonly [number, StorageBytes])[]>();
+  stream.forEach((event, index) => {
+    if (event.kind !== "bytes") return;
+    const list = found.get(event.storage);
+    if (list === undefined) found.set(event.storage, [[index, event]]);
+    else list.push([index, event]);
+  });
+  return found;
+}
+
+const decoded = new WeakMap<StorageBytes, Uint8Array | null>();
+
+function decode(event: StorageBytes): Uint8Array | null {
+  let bytes = decoded.get(event);
+  if (bytes === undefined) {
+    bytes = event.data === null ? null : Uint8Array.from(atob(event.data), (char) => char.charCodeAt(0));
+    decoded.set(event, bytes);
+  }
+  return bytes;
+}
+
+/** A storage of a state. Its bytes are decoded when a view asks for them. */
+class StorageState implements StorageNow {
+  readonly id: number;
+  readonly nbytes: number;
+  readonly address: string;
+  readonly device: string;
+  readonly freed: boolean;
+  readonly freedLine: number | null;
+
+  constructor(
+    private readonly record: StorageRecord,
+    readonly tensors: readonly number[],
+    readonly heldBy: readonly string[],
+  ) {
+    this.id = record.id;
+    this.nbytes = record.nbytes;
+    this.address = record.address;
+    this.device = record.device;
+    this.freed = record.freed;
+    this.freedLine = record.freedLine;
+  }
+
+  get bytes(): Uint8Array | null {
+    return this.record.bytes === null ? null : decode(this.record.bytes);
+  }
+}
+
+const freedStorages = new WeakMap<StorageRecord, StorageNow>();
+
+function storages(world: World, holders: ReadonlyMap<number, readonly string[]>): ReadonlyMap<number, StorageNow> {
+  const views = new Map<number, number[]>();
+  for (const { id, storage } of world.tensors.values()) {
+    if (storage === null) continue;
+    const list = views.get(storage);
+    if (list === undefined) views.set(storage, [id]);
+    else list.push(id);
+  }
+  const found = new Map<number, StorageNow>();
+  for (const [id, record] of world.storages) {
+    const known = freedStorages.get(record);
+    const now = known ?? new StorageState(record, views.get(id) ?? [], holders.get(id) ?? []);
+    if (record.freed && known === undefined && !views.has(id)) freedStorages.set(record, now);
+    found.set(id, now);
+  }
+  return found;
+}
+
+/** Storage id → who keeps it: names, `.grad` of names, saved slots. */
+function heldBy(world: World, live: ReadonlySet<number>, trace: Trace): ReadonlyMap<number, readonly string[]> {
+  const holders = new Map<number, string[]>();
+  const hold = (storage: number | null | undefined, holder: string): void => {
+    if (storage === null || storage === undefined) return;
+    const list = holders.get(storage);
+    if (list === undefined) holders.set(storage, [holder]);
+    else list.push(holder);
+  };
+  for (const frame of world.names.keys()) {
+    const place = frame === 0 ? "" : ` (in ${world.functions.get(frame) ?? "?"})`;
+    for (const [path, id] of world.bindings(frame)) {
+      const tensor = world.tensors.get(id);
+      hold(tensor?.storage, path + place);
+      const grad = tensor?.grad ?? null;
+      if (grad !== null) hold(world.tensors.get(grad)?.storage, `${path}.grad${place}`);
+    }
+  }
+  for (const id of [...live].sort((a, b) => a - b)) {
+    const node = world.nodes.get(id);
+    if (node === undefined || world.savedFreed.has(id)) continue;
+    for (const slot of node.saved) hold(slot.storage, `${trace.names[node.name] ?? ""}#${id}.${slot.field}`);
+  }
+  return holders;
+}
+
+/** Tensor id → expressions that give it: of the innermost frame, of the module, else of a caller. */
+function namesOf(world: World, frame: number): ReadonlyMap<number, readonly string[]> {
+  const here = collect(world, frame === 0 ? [0] : [frame, 0]);
+  const elsewhere = collect(world, [...world.names.keys()].reverse());
+  for (const [id, names] of elsewhere) if (!here.has(id)) here.set(id, names);
+  for (const names of here.values()) names.sort((a, b) => a.length - b.length);
+  return here;
+}
+
+function collect(world: World, frames: readonly number[]): Map<number, string[]> {
+  const found = new Map<number, string[]>();
+  const call = (id: number, name: string): void => {
+    const list = found.get(id);
+    if (list === undefined) found.set(id, [name]);
+    else if (!list.includes(name)) list.push(name);
+  };
+  for (const frame of frames) for (const [path, id] of world.bindings(frame)) call(id, path);
+  for (const frame of frames) {
+    for (const [path, id] of world.bindings(frame)) {
+      const grad = world.tensors.get(id)?.grad ?? null;
+      if (grad !== null && world.tensors.has(grad)) call(grad, `${path}.grad`);
+    }
+  }
+  return found;
+}
+
