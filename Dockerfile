@@ -10,7 +10,6 @@ WORKDIR /src
 COPY package.json package-lock.json .npmrc ./
 RUN npm ci --ignore-scripts
 COPY build.mjs tsconfig.json ./
-COPY app/schema app/schema
 COPY app/messages app/messages
 COPY static static
 RUN node build.mjs
@@ -29,8 +28,7 @@ COPY templates templates
 COPY --from=frontend /src/static/dist static/dist
 COPY static/img static/img
 # The lock as a constraint: its versions, but only the packages that the server needs.
-RUN pip install --no-cache-dir ${TORCH_INDEX:+--extra-index-url "$TORCH_INDEX"} --constraint requirements.lock . \
-    && rm -rf /src/*
+RUN pip install --no-cache-dir ${TORCH_INDEX:+--extra-index-url "$TORCH_INDEX"} --constraint requirements.lock .
 
 RUN useradd --create-home --shell /usr/sbin/nologin anatomy
 USER anatomy
