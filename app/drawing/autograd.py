@@ -1,0 +1,189 @@
+"""Coordinates of the autograd graph of a whole trace: every node that ever existed, placed once.
+
+Leaves are left, the loss is right; gradients flow leftwards along the edges. The browser reveals
+nodes step by step and moves none. What is painted inside a box is not decided here.
+
+A training loop builds the same graph again and again. Its rounds hang together only at the leaves,
+and a picture of fifty of them on one leaf is a tangle. So where a part of the graph is rebuilt,
+every round is placed by itself, below the one before, and its leaves are drawn again with it: a
+node may then have several boxes. Rounds in the middle are left out when there are too many.
+"""
+
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+import graphlay
+
+from ..schema import EdgeDrawing, GraphDrawing, GraphNode, NodeDrawing, TensorView, Trace
+from .boxes import box_size
+
+MOST_NODES = 300
+"""More boxes than this are not drawn; `omitted` says how many nodes that leaves out."""
+
+_BETWEEN_PARTS = 32.0
+_LEAF = "AccumulateGrad"
+_OPTIONS = {
+    "direction": "leftright",
+    "spacing": {"layer_gap": 44.0, "node_gap": 22.0, "dummy_gap": 18.0, "port_gap": 12.0},
+}
+
+Size = tuple[float, float]
+Point = tuple[float, float]
+
+
+@dataclass(frozen=True)
+class _Placed:
+    """A part of the graph with coordinates from (0, 0)."""
+
+    width: float
+    height: float
+    corners: tuple[Point, ...]
+    routes: tuple[tuple[Point, ...], ...]
+
+
+def draw_graph(trace: Trace) -> GraphDrawing | None:
+    """Place the graph of a trace.
+
+    Args:
+        trace: The trace.
+
+    Returns:
+        Boxes and routed edges; None when the program built no graph.
+
+    Raises:
+        GraphlayError: The layout engine refused the graph. No graph of a valid trace is known to do it.
+    """
+    nodes, steps, sizes = _observe(trace)
+    if not nodes:
+        return None
+    parts = _choose(_parts(trace, nodes), MOST_NODES)
+    drawn_nodes: list[NodeDrawing] = []
+    drawn_edges: list[EdgeDrawing] = []
+    known: dict[object, _Placed] = {}
+    top = width = 0.0
+    for part in parts:
+        index = {node_id: i for i, node_id in enumerate(part)}
+        edges = [(s, t) for s in part for t, _ in nodes[s].next_functions if t in index]
+        shape = (tuple(sizes[i] for i in part), tuple((index[s], index[t]) for s, t in edges))
+        placed = known.get(shape) or _place(*shape)
+        known[shape] = placed
+        for node_id, (x, y) in zip(part, placed.corners, strict=True):
+            w, h = sizes[node_id]
+            drawn_nodes.append(
+                NodeDrawing(node=node_id, x=x, y=y + top, width=w, height=h, step=steps[node_id])
+            )
+        for (source, target), route in zip(edges, placed.routes, strict=True):
+            points = tuple((x, y + top) for x, y in route)
+            drawn_edges.append(EdgeDrawing(source=source, target=target, points=points))
+        width = max(width, placed.width)
+        top += placed.height + _BETWEEN_PARTS
+    return GraphDrawing(
+        width=width,
+        height=top - _BETWEEN_PARTS,
+        nodes=tuple(drawn_nodes),
+        edges=tuple(drawn_edges),
+        omitted=len(nodes) - len({n.node for n in drawn_nodes}),
+    )
+
+
+def _observe(trace: Trace) -> tuple[dict[int, GraphNode], dict[int, int], dict[int, Size]]:
+    """Nodes by id, the step after which each exists, and the size of its box."""
+    nodes: dict[int, GraphNode] = {}
+    steps: dict[int, int] = {}
+    names: dict[int, str] = {}
+    views: dict[int, TensorView] = {}
+    for number, step in enumerate(trace.steps, 1):
+        for event in step.events:
+            if event.kind == "node":
+                nodes[event.id] = event
+                steps.setdefault(event.id, number)
+            elif event.kind == "tensor":
+                views[event.id] = trace.views[event.view]
+            elif event.kind == "names":
+                for path, tensor in event.paths.items():
+                    names.setdefault(tensor, path)
+    return nodes, steps, {i: box_size(trace, node, names, views) for i, node in nodes.items()}
+
+
+def _parts(trace: Trace, nodes: Mapping[int, GraphNode]) -> list[list[int]]:
+    """Parts to place by themselves: one, unless some part of the graph was built more than once."""
+    inner = [i for i, node in nodes.items() if trace.names[node.name] != _LEAF]
+    rounds = _connected(inner, nodes)
+    looks = Counter(_looks(trace, nodes, part) for part in rounds)
+    if all(count == 1 for count in looks.values()):
+        return [sorted(nodes)]
+    with_leaves = []
+    for part in rounds:
+        leaves = {t for i in part for t, _ in nodes[i].next_functions if t is not None and t in nodes}
+        with_leaves.append(sorted(leaves.union(part)))
+    seen = {i for part in with_leaves for i in part}
+    return [*with_leaves, *([i] for i in nodes if i not in seen)]
+
+
+def _looks(trace: Trace, nodes: Mapping[int, GraphNode], part: Iterable[int]) -> tuple[object, ...]:
+    """What a part built twice by the same lines has in common."""
+    return tuple(sorted((trace.names[nodes[i].name], nodes[i].line or 0) for i in part))
+
+
+def _connected(ids: list[int], nodes: Mapping[int, GraphNode]) -> list[list[int]]:
+    """Connected components of the nodes `ids`, in order of their first node."""
+    root = {i: i for i in ids}
+
+    def find(i: int) -> int:
+        while root[i] != i:
+            root[i] = root[root[i]]
+            i = root[i]
+        return i
+
+    for i in ids:
+        for target, _ in nodes[i].next_functions:
+            if target is not None and target in root:
+                a, b = sorted((find(i), find(target)))
+                root[b] = a
+    components: dict[int, list[int]] = {}
+    for i in sorted(ids):
+        components.setdefault(find(i), []).append(i)
+    return list(components.values())
+
+
+def _choose(parts: list[list[int]], most: int) -> list[list[int]]:
+    """The parts that fit: from both ends inwards, in order. Of a first part too large, its oldest nodes."""
+    left = most
+    chosen: set[int] = set()
+    for turn in range(len(parts)):
+        at = turn // 2 if turn % 2 == 0 else len(parts) - 1 - turn // 2
+        if len(parts[at]) > left:
+            break
+        left -= len(parts[at])
+        chosen.add(at)
+    return [parts[i] for i in sorted(chosen)] if chosen else [parts[0][:most]]
+
+
+def _place(sizes: tuple[Size, ...], edges: tuple[tuple[int, int], ...]) -> _Placed:
+    """Lay out one part. Edges come and go as source → target; the engine sees them from left to right."""
+    graph = graphlay.Graph()
+    for width, height in sizes:
+        graph.node(width=width, height=height)
+    for source, target in edges:
+        graph.edge(target, source)
+    layout = graphlay.layout(graph, options=_OPTIONS)
+    left = layout.bounds["min"]["x"]
+    top = layout.bounds["min"]["y"]
+    corners = tuple(
+        (
+            round(n["center"]["x"] - left - n["size"]["width"] / 2, 2),
+            round(n["center"]["y"] - top - n["size"]["height"] / 2, 2),
+        )
+        for n in layout.nodes
+    )
+    routes = tuple(
+        tuple((round(p["x"] - left, 2), round(p["y"] - top, 2)) for p in reversed(e["points"]))
+        for e in layout.edges
+    )
+    return _Placed(
+        width=round(layout.bounds["max"]["x"] - left, 2),
+        height=round(layout.bounds["max"]["y"] - top, 2),
+        corners=corners,
+        routes=routes,
+    )
