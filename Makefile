@@ -39,7 +39,7 @@ lint: venv
 	@$(BIN)/mypy
 
 contracts: venv
-	@$(BIN)/lint-imports
+	@$(BIN)/lint-imports --no-logo
 
 tsc: frontend
 	@$(RUN) tools/node.py node_modules/typescript/bin/tsc --noEmit
@@ -53,7 +53,7 @@ python-tests: frontend
 
 node-tests: frontend
 	@$(RUN) tools/node.py build.mjs --tests
-	@$(RUN) tools/node.py --test build/js-tests/*.test.mjs
+	@$(RUN) tools/node.py --test --test-reporter=dot build/js-tests/*.test.mjs
 
 test: check slow-tests browser-tests ## everything: check, slow tests, the browser (what CI runs)
 
