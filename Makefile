@@ -49,7 +49,7 @@ stale: frontend
 
 python-tests: frontend
 	@$(BIN)/pytest -q -m "not slow" --ignore tests/browser
-	@$(BIN)/pytest -q --doctest-modules --ignore app/lessons/pages app
+	@$(BIN)/pytest -q --doctest-modules app
 
 node-tests: frontend
 	@$(RUN) tools/node.py build.mjs --tests

@@ -3,12 +3,14 @@
 Each test names the file that breaks the promise and, where there is one, the command that mends it.
 """
 
+import ast
 import json
 import re
 import shlex
 import subprocess
 import sys
 import tomllib
+from importlib.metadata import packages_distributions
 from pathlib import Path
 
 import pytest
@@ -133,6 +135,35 @@ def test_npm_packages_are_asked_for_at_one_exact_version() -> None:
 
     for name, version in {**package.get("dependencies", {}), **package["devDependencies"]}.items():
         assert lock[f"node_modules/{name}"]["version"] == version, name
+
+
+@pytest.mark.parametrize(("folder", "extras"), [("app", []), ("tests", ["dev"])])
+def test_every_package_that_is_imported_is_asked_for(folder: str, extras: list[str]) -> None:
+    project = PYPROJECT["project"]
+    lines = [
+        *project["dependencies"],
+        *(line for x in extras for line in project["optional-dependencies"][x]),
+    ]
+    asked = {canonicalize_name(Requirement(line).name) for line in lines}
+    modules = {name for path in (ROOT / folder).rglob("*.py") for name in imported_by(path)}
+
+    ours = {"tensor_anatomy", "conftest"} | {path.stem for path in (ROOT / "tests").rglob("*.py")}
+    foreign = modules - set(sys.stdlib_module_names) - ours
+    assert len(foreign) > 1
+    owners = packages_distributions()
+    unasked = [name for name in foreign if not asked & {canonicalize_name(n) for n in owners.get(name, [])}]
+    assert unasked == [], "add it to pyproject.toml, then run `make lock`"
+
+
+def imported_by(path: Path) -> set[str]:
+    tree = ast.parse(path.read_text())
+    names = {alias.name for node in ast.walk(tree) if isinstance(node, ast.Import) for alias in node.names}
+    names |= {
+        node.module
+        for node in ast.walk(tree)
+        if isinstance(node, ast.ImportFrom) and node.module and node.level == 0
+    }
+    return {name.split(".")[0] for name in names}
 
 
 # -- generated files ---------------------------------------------------------------------------
