@@ -13,6 +13,7 @@ import os
 import shutil
 import subprocess
 import sys
+from functools import partial
 from pathlib import Path
 
 ON_PATH = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
@@ -30,8 +31,11 @@ def find() -> str | None:
     named = os.environ.get("CHROMIUM", "")
     if named:
         return named
-    paths = [*(shutil.which(name) for name in ON_PATH), _playwrights()]
-    return next((path for path in paths if path and _starts(path)), None)
+    for look in (*(partial(shutil.which, name) for name in ON_PATH), _playwrights):
+        path = look()
+        if path and _starts(path):
+            return path
+    return None
 
 
 def install() -> str | None:
