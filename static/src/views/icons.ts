@@ -10,10 +10,10 @@ const LAYER_PATHS: Readonly<Record<Layer, string>> = {
 };
 
 const SIGN_PATHS = {
-  first: "M2 2h2v10H2zM12 2v10L5 7z",
-  previous: "M11 2v10L3 7z",
-  next: "M3 2v10l8-5z",
-  last: "M10 2h2v10h-2zM2 2v10l7-5z",
+  first: "M2 2h2v10H2zM10.6 1.6 12 3 8 7l4 4-1.4 1.4L5.2 7z",
+  previous: "M9 1.6 10.4 3 6.4 7l4 4L9 12.4 3.6 7z",
+  next: "M5 1.6 3.6 3l4 4-4 4L5 12.4 10.4 7z",
+  last: "M10 2h2v10h-2zM3.4 1.6 2 3l4 4-4 4 1.4 1.4L8.8 7z",
   play: "M3 1.5v11l9-5.5z",
   pause: "M3 2h3v10H3zM8 2h3v10H8z",
 } as const;

@@ -1,0 +1,144 @@
+/**
+ * Where things of the timeline lie. Pure: steps and a width in, numbers and paths out.
+ *
+ * All tracks and the memory curve share one scale: column i, from 0, is step i + 1.
+ */
+import type { Outline, StepOutline } from "../model/outline";
+import type { Layer } from "../model/state";
+
+/** Heights of the rows, in CSS pixels. */
+export interface Rows {
+  /** Step labels. */
+  readonly label: number;
+  /** One lane of brackets over calls. */
+  readonly lane: number;
+  readonly track: number;
+  readonly memory: number;
+}
+
+export const FULL_ROWS: Rows = { label: 20, lane: 5, track: 20, memory: 46 };
+export const COMPACT_ROWS: Rows = { label: 0, lane: 0, track: 11, memory: 0 };
+
+/** Columns at least this wide show a line number; the detailed scale never goes below. */
+export const DETAILED_COLUMN = 26;
+/** Columns at least this wide show a line's text. */
+export const TEXT_COLUMN = 62;
+/** Below this a run of steps is drawn as one bar: gaps would say more than they mean. */
+const MERGED_COLUMN = 3;
+const MOST_LANES = 3;
+
+export interface Scale {
+  readonly columns: number;
+  readonly column: number;
+  readonly width: number;
+}
+
+/** The scale for a width: the whole run in it, or columns wide enough to read. */
+export function scaleFor(columns: number, width: number, whole: boolean): Scale {
+  const fitting = width / Math.max(1, columns);
+  const column = whole ? fitting : Math.max(fitting, DETAILED_COLUMN);
+  return { columns, column, width: column * columns };
+}
+
+/** The column under a point, kept inside. */
+export function columnAt(scale: Scale, x: number): number {
+  return Math.min(scale.columns - 1, Math.max(0, Math.floor(x / scale.column)));
+}
+
+function gapOf(column: number): number {
+  return column < MERGED_COLUMN ? 0 : Math.min(6, column * 0.14);
+}
+
+/** The bars of one track, as one path. */
+export function trackPath(steps: readonly StepOutline[], layer: Layer, scale: Scale, top: number, height: number): string {
+  const gap = gapOf(scale.column);
+  let path = "";
+  for (let index = 0; index < steps.length; index += 1) {
+    if (!steps[index]?.lamps.includes(layer)) continue;
+    const from = index;
+    if (gap === 0) while (steps[index + 1]?.lamps.includes(layer)) index += 1;
+    const x = from * scale.column + gap;
+    path += bar(x, top, Math.max(1, (index + 1) * scale.column - gap - x), height);
+  }
+  return path;
+}
+
+/** A bar with round corners where there is room for them. */
+function bar(x: number, y: number, width: number, height: number): string {
+  const r = Math.min(4, height / 2, width / 3);
+  if (r < 1) return `M${n(x)} ${n(y)}h${n(width)}v${n(height)}h${n(-width)}z`;
+  const [w, h] = [n(width - 2 * r), n(height - 2 * r)];
+  const a = `a${n(r)} ${n(r)} 0 0 1 `;
+  return `M${n(x + r)} ${n(y)}h${w}${a}${n(r)} ${n(r)}v${h}${a}${n(-r)} ${n(r)}h${-Number(w)}${a}${n(-r)} ${n(-r)}v${-Number(h)}${a}${n(r)} ${n(-r)}z`;
+}
+
+/** A call: the columns of the steps it ran and its own. */
+export interface Bracket {
+  readonly from: number;
+  readonly to: number;
+  readonly lane: number;
+}
+
+/** Brackets over the steps of calls, outermost in the first lane. */
+export function brackets(steps: readonly StepOutline[]): Bracket[] {
+  return steps
+    .filter((step) => step.from < step.number)
+    .map((step) => ({ from: step.from - 1, to: step.number - 1, lane: Math.min(step.depth, MOST_LANES - 1) }));
+}
+
+/** The brackets of each lane, as one path per lane. */
+export function bracketPath(all: readonly Bracket[], lane: number, scale: Scale, y: number): string {
+  const gap = gapOf(scale.column);
+  let path = "";
+  for (const each of all) {
+    if (each.lane !== lane) continue;
+    path += `M${n(each.from * scale.column + gap)} ${n(y)}H${n((each.to + 1) * scale.column - gap)}`;
+  }
+  return path;
+}
+
+export interface MemoryCurve {
+  readonly device: string;
+  /** The filled area from the device's bytes down to those below it. */
+  readonly area: string;
+  /** Its upper edge. */
+  readonly edge: string;
+}
+
+/** Bytes alive after each step, devices stacked, the peak at the top. */
+export function memoryCurves(outline: Outline, scale: Scale, top: number, height: number): MemoryCurve[] {
+  const y = (bytes: number): number => top + height - (outline.peak === 0 ? 0 : (bytes / outline.peak) * (height - 4));
+  let below = new Array<number>(outline.steps.length + 1).fill(0);
+  return outline.alive.map(({ device, bytes }) => {
+    const above = below.map((base, step) => base + (bytes[step] ?? 0));
+    const edge = stairs(above, scale, y);
+    const back = stairsBack(below, scale, y);
+    below = above;
+    return { device, area: `${edge}${back}z`, edge };
+  });
+}
+
+function stairs(values: readonly number[], scale: Scale, y: (bytes: number) => number): string {
+  let path = `M0 ${n(y(values[0] ?? 0))}`;
+  let before = values[0];
+  for (let step = 1; step < values.length; step += 1) {
+    if (values[step] === before) continue;
+    path += `H${n((step - 1) * scale.column)}V${n(y(values[step] ?? 0))}`;
+    before = values[step];
+  }
+  return `${path}H${n((values.length - 1) * scale.column)}`;
+}
+
+function stairsBack(values: readonly number[], scale: Scale, y: (bytes: number) => number): string {
+  const last = values.length - 1;
+  let path = `V${n(y(values[last] ?? 0))}`;
+  for (let step = last; step > 1; step -= 1) {
+    if (values[step] === values[step - 1]) continue;
+    path += `H${n((step - 1) * scale.column)}V${n(y(values[step - 1] ?? 0))}`;
+  }
+  return `${path}H0`;
+}
+
+function n(value: number): string {
+  return String(Math.round(value * 100) / 100);
+}

@@ -1,0 +1,137 @@
+/**
+ * What a trace looks like as a whole: the course of its steps, without the state after each.
+ *
+ * One pass over the events, made once. The timeline, the code's lamps and jumps read it.
+ */
+import type { Statement, Step, Trace } from "../schema/trace.gen";
+import { LAYERS, type Layer } from "./state";
+import { World } from "./world";
+
+/** One step as the timeline shows it. Numbers count from 1. */
+export interface StepOutline {
+  readonly number: number;
+  readonly statement: Statement;
+  readonly line: number;
+  readonly depth: number;
+  /** The first step of the calls it made; its own number when it made none. */
+  readonly from: number;
+  readonly executions: number;
+  readonly raised: boolean;
+  readonly lamps: readonly Layer[];
+  /** Its source, on one line. */
+  readonly text: string;
+  /** Which execution of its statement this is, from 1. */
+  readonly pass: number;
+}
+
+export interface Outline {
+  readonly lines: readonly string[];
+  readonly steps: readonly StepOutline[];
+  /** Line → the steps that executed its statement, rising. */
+  readonly stepsOfLine: ReadonlyMap<number, readonly number[]>;
+  /** Line → layers that any execution lights. */
+  readonly lamps: ReadonlyMap<number, readonly Layer[]>;
+  /** Devices in the order they came to hold bytes, each with its bytes alive after step 0, 1, 2, … */
+  readonly alive: readonly { readonly device: string; readonly bytes: readonly number[] }[];
+  /** The most bytes alive on all devices together after any step. */
+  readonly peak: number;
+  /** The steps whose calls a step runs inside, innermost first. */
+  callers(step: number): readonly StepOutline[];
+}
+
+/** The lines of a program, as Python counts them. */
+export function linesOf(source: string): string[] {
+  return source.split(/\r\n|\r|\n/);
+}
+
+export function outlineOf(trace: Trace): Outline {
+  const lines = linesOf(trace.source);
+  const world = new World();
+  const passes = new Map<number, number>();
+  const stepsOfLine = new Map<number, number[]>();
+  const alive = new Map<string, number[]>();
+  const totals = [0];
+  const steps = trace.steps.flatMap((step, index): StepOutline[] => {
+    world.applyStep(trace, step);
+    for (const [device, bytes] of world.alive) {
+      const course = alive.get(device) ?? new Array<number>(index + 1).fill(0);
+      course.push(bytes);
+      alive.set(device, course);
+    }
+    totals.push([...world.alive.values()].reduce((sum, bytes) => sum + bytes, 0));
+    const statement = trace.statements[step.statement];
+    if (statement === undefined) return [];
+    const pass = (passes.get(step.statement) ?? 0) + 1;
+    passes.set(step.statement, pass + step.executions - 1);
+    const line = statement.range.line;
+    const known = stepsOfLine.get(line);
+    if (known === undefined) stepsOfLine.set(line, [index + 1]);
+    else known.push(index + 1);
+    return [outlineOfStep(step, index + 1, statement, pass, lines)];
+  });
+  return {
+    lines,
+    steps,
+    stepsOfLine,
+    lamps: world.lamps,
+    alive: [...alive].map(([device, bytes]) => ({ device, bytes })),
+    peak: totals.reduce((most, bytes) => Math.max(most, bytes), 0),
+    callers: (step) => callersOf(steps, step),
+  };
+}
+
+function callersOf(steps: readonly StepOutline[], step: number): readonly StepOutline[] {
+  const found: StepOutline[] = [];
+  let depth = steps[step - 1]?.depth ?? 0;
+  for (let index = step; index < steps.length && depth > 0; index += 1) {
+    const each = steps[index];
+    if (each === undefined || each.depth >= depth || each.from > step) continue;
+    found.push(each);
+    depth = each.depth;
+  }
+  return found;
+}
+
+function outlineOfStep(
+  step: Step,
+  number: number,
+  statement: Statement,
+  pass: number,
+  lines: readonly string[],
+): StepOutline {
+  return {
+    number,
+    statement,
+    line: statement.range.line,
+    depth: step.depth,
+    from: Math.min(step.began + 1, number),
+    executions: step.executions,
+    raised: step.raised,
+    lamps: LAYERS.filter((layer) => step.lamps.includes(layer)),
+    text: textOf(statement, lines),
+    pass,
+  };
+}
+
+function textOf({ range }: Statement, lines: readonly string[]): string {
+  const first = lines[range.line - 1] ?? "";
+  if (range.end_line === range.line) return first.slice(range.column, range.end_column).trim();
+  return first.slice(range.column).trim();
+}
+
+/** The first step after `step` that lights a layer; null when none does. */
+export function nextChange(outline: Outline, step: number, layer: Layer): number | null {
+  return outline.steps.slice(step).find((each) => each.lamps.includes(layer))?.number ?? null;
+}
+
+/** Where a click on a line leads: to its next execution, after the last one to the first. */
+export function nextExecution(outline: Outline, step: number, line: number): number | null {
+  const steps = outline.stepsOfLine.get(line);
+  return steps?.find((number) => number > step) ?? steps?.[0] ?? null;
+}
+
+/** The last step at or before `step` that executed a line; else its first. */
+export function stepOfLine(outline: Outline, line: number, step = Infinity): number | null {
+  const steps = outline.stepsOfLine.get(line);
+  return steps?.findLast((number) => number <= step) ?? steps?.[0] ?? null;
+}

@@ -1,0 +1,180 @@
+/**
+ * The program: colours, the four lamps of each line, the current line, what is still to come.
+ *
+ * A lamp is filled once an execution so far has lit it, outlined when a later one will. A click on a
+ * line asks for its next execution. The piece of an expression that failed stays underlined.
+ */
+import { indexOfColumn, segments, tokenize, type Token } from "../model/python";
+import { nextExecution, type Outline } from "../model/outline";
+import { LAYERS, type Layer, type State } from "../model/state";
+import type { SourceRange, Trace } from "../schema/trace.gen";
+import { el } from "./dom";
+import { layerIcon } from "./icons";
+import { goTo, type Say, type View } from "./view";
+
+interface Line {
+  readonly row: HTMLElement;
+  readonly number: HTMLButtonElement;
+  readonly source: HTMLElement;
+  readonly tokens: readonly Token[];
+  readonly lamps: ReadonlyMap<Layer, Element>;
+  readonly lampRow: HTMLElement | null;
+  /** First line of the statement it belongs to; 0 when it belongs to none. */
+  owner: number;
+  /** The first step that executes it; infinite when none does. */
+  first: number;
+}
+
+export class CodeView implements View {
+  private lines: Line[] = [];
+  private list: HTMLElement = el("ol");
+  private step = 0;
+  private pointed: SourceRange | null = null;
+  private trace: Trace | null = null;
+  private say: Say = (id) => id;
+
+  constructor(private readonly outline: Outline) {}
+
+  mount(root: HTMLElement, trace: Trace, say: Say): void {
+    this.trace = trace;
+    this.say = say;
+    this.list = el("ol", { class: "code", "aria-label": say("ui.code.label") });
+    this.lines = tokenize(trace.source).map((tokens, index) => this.line(index + 1, tokens, trace, say));
+    for (const { range } of trace.statements) {
+      const first = this.outline.stepsOfLine.get(range.line)?.[0] ?? Infinity;
+      for (let number = range.line; number <= range.end_line; number += 1) {
+        const line = this.lines[number - 1];
+        if (line === undefined || line.first <= first) continue;
+        line.owner = range.line;
+        line.first = first;
+      }
+    }
+    for (const line of this.lines) {
+      this.paint(line, trace);
+      const executed = line.first !== Infinity;
+      line.row.classList.toggle("never", !executed);
+      line.number.disabled = !executed;
+    }
+    this.list.append(...this.lines.map((line) => line.row));
+    this.list.addEventListener("click", (event) => this.clicked(event));
+    this.list.addEventListener("keydown", (event) => this.moved(event));
+    root.replaceChildren(this.list);
+  }
+
+  show(state: State): void {
+    this.step = state.step;
+    const step = state.step === 0 ? undefined : this.outline.steps[state.step - 1];
+    const calling = new Set(this.outline.callers(state.step).map((caller) => caller.line));
+    this.lines.forEach((line, index) => {
+      const number = index + 1;
+      const range = step?.statement.range;
+      const current = range !== undefined && range.line <= number && number <= range.end_line;
+      line.row.classList.toggle("now", current);
+      line.row.classList.toggle("calling", !current && calling.has(line.owner));
+      line.row.classList.toggle("coming", line.first > state.step && !current);
+      line.number.tabIndex = number === (range?.line ?? 1) ? 0 : -1;
+      if (number === range?.line) line.row.setAttribute("aria-current", "step");
+      else line.row.removeAttribute("aria-current");
+      this.light(line, state.lamps.get(number) ?? []);
+    });
+    this.reveal(step?.line);
+  }
+
+  /** Marks a piece of the program, as long as the reader points at what it did. */
+  point(range: SourceRange | null): void {
+    const before = this.pointed;
+    this.pointed = range;
+    if (this.trace === null) return;
+    for (const each of [before, range]) {
+      if (each === null) continue;
+      for (let number = each.line; number <= each.end_line; number += 1) {
+        const line = this.lines[number - 1];
+        if (line !== undefined) this.paint(line, this.trace);
+      }
+    }
+  }
+
+  private line(number: number, tokens: readonly Token[], trace: Trace, say: Say): Line {
+    const layers = this.outline.lamps.get(number) ?? [];
+    const lamps = new Map<Layer, Element>();
+    let lampRow: HTMLElement | null = null;
+    if (layers.length > 0) {
+      lampRow = el("span", { class: "lamps", role: "img" });
+      for (const layer of LAYERS) {
+        const lamp = layers.includes(layer) ? layerIcon(layer) : el("span", { class: "lamp-off" });
+        if (layers.includes(layer)) lamps.set(layer, lamp);
+        lampRow.append(lamp);
+      }
+    }
+    const button = el("button", { type: "button", class: "line-number", tabindex: -1 }, String(number));
+    button.setAttribute("aria-label", say("ui.code.line", { line: number }));
+    const source = el("code", { class: "line-source" });
+    const failed = trace.outcome.kind !== "finished" && trace.outcome.line === number;
+    const badge = failed ? el("span", { class: "line-fault" }, `✕ ${say(`ui.code.${trace.outcome.kind}`)}`) : null;
+    const row = el("li", { class: failed ? "line failed" : "line", "data-line": number }, button, source, badge, lampRow);
+    return { row, number: button, source, tokens, lamps, lampRow, owner: 0, first: Infinity };
+  }
+
+  private paint(line: Line, trace: Trace): void {
+    const number = Number(line.row.dataset["line"]);
+    const text = line.tokens.map((token) => token.text).join("");
+    const marks = [
+      { range: trace.outcome.range, name: "fault" },
+      { range: this.pointed, name: "pointed" },
+    ].flatMap(({ range, name }) => {
+      if (range === null || number < range.line || number > range.end_line) return [];
+      const indent = text.length - text.trimStart().length;
+      const from = number === range.line ? indexOfColumn(text, range.column) : indent;
+      const to = number === range.end_line ? indexOfColumn(text, range.end_column) : text.length;
+      return [{ from, to, name }];
+    });
+    line.source.replaceChildren(
+      ...segments(line.tokens, marks).map(({ text: piece, kind, marks: names }) => {
+        const classes = [kind === "plain" ? "" : `t-${kind}`, ...names].filter((name) => name !== "").join(" ");
+        return classes === "" ? document.createTextNode(piece) : el("span", { class: classes }, piece);
+      }),
+    );
+  }
+
+  private light(line: Line, lit: readonly Layer[]): void {
+    if (line.lampRow === null) return;
+    for (const [layer, lamp] of line.lamps) lamp.classList.toggle("coming", !lit.includes(layer));
+    const words = [...line.lamps.keys()].map((layer) => {
+      return this.say(lit.includes(layer) ? `ui.layer.${layer}` : "ui.code.later", { layer: this.say(`ui.layer.${layer}`) });
+    });
+    line.lampRow.setAttribute("aria-label", words.join(", "));
+  }
+
+  private clicked(event: MouseEvent): void {
+    const selected = getSelection()?.toString() ?? "";
+    if (!(event.target instanceof Element) || selected !== "") return;
+    const number = Number(event.target.closest<HTMLElement>(".line")?.dataset["line"]);
+    const owner = this.lines[number - 1]?.owner ?? 0;
+    const step = nextExecution(this.outline, this.step, owner);
+    if (step !== null) goTo(this.list, step);
+  }
+
+  /** Up and down go from line number to line number. */
+  private moved(event: KeyboardEvent): void {
+    if ((event.key !== "ArrowUp" && event.key !== "ArrowDown") || !(event.target instanceof HTMLElement)) return;
+    const row = event.target.closest<HTMLElement>(".line");
+    if (row === null) return;
+    const way = event.key === "ArrowUp" ? -1 : 1;
+    let index = Number(row.dataset["line"]) - 1 + way;
+    while (this.lines[index]?.number.disabled === true) index += way;
+    this.lines[index]?.number.focus();
+    event.preventDefault();
+  }
+
+  /** Scrolls the list, and only the list, until the current line is seen. */
+  private reveal(number: number | undefined): void {
+    const row = number === undefined ? undefined : this.lines[number - 1]?.row;
+    const box = this.list.parentElement;
+    if (row === undefined || box === null || box.scrollHeight <= box.clientHeight) return;
+    const top = row.offsetTop - this.list.offsetTop;
+    const bottom = top + row.offsetHeight;
+    const margin = Math.min(56, box.clientHeight / 4);
+    if (top - margin < box.scrollTop) box.scrollTop = top - margin;
+    else if (bottom + margin > box.scrollTop + box.clientHeight) box.scrollTop = bottom + margin - box.clientHeight;
+  }
+}
