@@ -1,0 +1,10 @@
+"""Runs a program in the sandbox, from the server's side. Never imports torch or the web.
+
+`Pool` is all that others need: it holds the slots, owns the limits, and turns what
+a child sends into a `Trace`. What comes from a child is input, not truth.
+"""
+
+from .once import trace_once
+from .pool import Pool, PoolStatus
+
+__all__ = ["Pool", "PoolStatus", "trace_once"]

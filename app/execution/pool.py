@@ -1,0 +1,207 @@
+"""Slots for programs that run at the same time, and a bounded queue in front of them.
+
+The pool owns the limits: a request names a program, never what it may use. A client
+that goes away ends its child and gives the slot back; a client that reads slowly does
+not hold the slot. How a run is read and judged is in `running`.
+"""
+
+import asyncio
+import heapq
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from types import TracebackType
+from typing import Literal
+
+from ..errors import DeviceUnavailable, PoolBusy, SandboxRestarting, SandboxUnavailable
+from ..schema import Chunk, Environment, Limits, RunRequest, Trace, TraceRequest
+from .framing import encode_request
+from .running import Running
+from .zygote_client import Order, ZygoteClient
+
+DEVICES = ("cpu", "simulated-cuda")
+"""A real GPU is not among them: its driver cannot be bounded from here."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class PoolStatus:
+    """Whether programs can be run, and how busy it is."""
+
+    state: Literal["ready", "starting", "unavailable"]
+    reason: str | None
+    """Why no program is run; None when they are."""
+
+    torch: str | None
+    """Version of torch; None while it is not known."""
+
+    layers: tuple[str, ...]
+    """Layers of confinement in force."""
+
+    warnings: tuple[str, ...]
+    """What the operator should know, in sentences."""
+
+    devices: tuple[str, ...]
+    running: int
+    waiting: int
+    slots: int
+    places: int
+    """Requests that may wait."""
+
+
+class Pool:
+    """Runs programs, each in a child of its own. Use it with `async with`."""
+
+    def __init__(
+        self, limits: Limits, *, slots: int = 1, queue: int = 0, zygote: ZygoteClient | None = None
+    ) -> None:
+        self._limits = limits
+        self._slots = slots
+        self._places = queue
+        self._zygote = zygote or ZygoteClient()
+        self._free = list(range(slots))
+        self._turn = asyncio.Semaphore(slots)
+        self._waiting = 0
+        self._tasks: set[asyncio.Task[None]] = set()
+
+    async def __aenter__(self) -> "Pool":
+        await self.start()
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, where: TracebackType | None
+    ) -> None:
+        await self.close()
+
+    async def start(self) -> None:
+        """Start the zygote; returns when it is ready or known not to be (see `status`)."""
+        await self._zygote.start()
+
+    async def close(self) -> None:
+        """End every run and the zygote."""
+        for task in self._tasks:
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+        await self._zygote.close()
+
+    def status(self) -> PoolStatus:
+        """Say how things stand. Never raises, never waits."""
+        about = self._zygote.about
+        return PoolStatus(
+            state=self._zygote.state,
+            reason=self._zygote.reason,
+            torch=None if about is None else about.torch,
+            layers=() if about is None else about.layers,
+            warnings=() if about is None else about.warnings,
+            devices=DEVICES,
+            running=self._slots - len(self._free),
+            waiting=self._waiting,
+            slots=self._slots,
+            places=self._places,
+        )
+
+    async def run(self, request: TraceRequest, *, observed: bool = True) -> Trace:
+        """Run a program to its end, whichever that is.
+
+        Args:
+            request: The program.
+            observed: False runs it without a tracer, for its final state alone.
+
+        Raises:
+            PoolBusy: Every slot is taken and the queue is full.
+            SandboxRestarting: There is no zygote just now, or it died with the run.
+            SandboxUnavailable: This machine cannot confine a program.
+            DeviceUnavailable: The device asked for is not to be had.
+        """
+        async for piece in self.stream(request, observed=observed):
+            if isinstance(piece, Trace):
+                return piece
+        raise AssertionError("a stream ends with a trace or raises")
+
+    async def stream(self, request: TraceRequest, *, observed: bool = True) -> AsyncIterator[Chunk | Trace]:
+        """Run a program and yield its chunks as they arrive; the trace is the last item.
+
+        Closing the iterator ends the program. Arguments and errors as of `run`.
+        """
+        inbox: asyncio.Queue[Chunk | Trace | BaseException] = asyncio.Queue()
+        task = asyncio.create_task(self._work(self._run_request(request, observed), inbox))
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+        try:
+            while True:
+                piece = await inbox.get()
+                if isinstance(piece, BaseException):
+                    raise piece
+                yield piece
+                if isinstance(piece, Trace):
+                    return
+        finally:
+            task.cancel()
+            await asyncio.gather(task, return_exceptions=True)
+
+    def _run_request(self, request: TraceRequest, observed: bool) -> RunRequest:
+        if request.device not in ("auto", *DEVICES):
+            raise DeviceUnavailable(request.device, DEVICES)
+        return RunRequest(
+            source=request.source,
+            device=request.device,
+            seed=request.seed,
+            limits=self._limits,
+            observed=observed,
+        )
+
+    async def _work(self, request: RunRequest, inbox: "asyncio.Queue[Chunk | Trace | BaseException]") -> None:
+        """A task of its own, so that a slot is held by the child and not by whoever reads."""
+        try:
+            async with self._slot() as slot:
+                trace = await self._run_in(slot, request, inbox)
+            inbox.put_nowait(trace)
+        except BaseException as e:
+            inbox.put_nowait(e)
+            if isinstance(e, asyncio.CancelledError):
+                raise
+
+    async def _run_in(
+        self, slot: int, request: RunRequest, inbox: "asyncio.Queue[Chunk | Trace | BaseException]"
+    ) -> Trace:
+        limits = request.limits
+        order = Order(slot=slot, memory_bytes=limits.memory_bytes, cpu_s=limits.cpu_s)
+        child = self._zygote.spawn(order, encode_request(request))
+        try:
+            running = Running(child, request, self._environment(request), inbox.put_nowait)
+            return await running.trace()
+        except SandboxRestarting:
+            self._zygote.give_up()
+            raise
+        finally:
+            child.close()
+
+    def _environment(self, request: RunRequest) -> Environment:
+        """For a run that ends before it says in what it ran."""
+        about = self._zygote.about
+        device = "simulated-cuda" if request.device == "simulated-cuda" else "cpu"
+        return Environment(
+            torch="" if about is None else about.torch,
+            python="" if about is None else about.python,
+            device=device,
+            simulated=device != "cpu",
+            seed=request.seed,
+        )
+
+    @asynccontextmanager
+    async def _slot(self) -> AsyncIterator[int]:
+        if self._zygote.state == "unavailable":
+            raise SandboxUnavailable(self._zygote.reason or "")
+        if self._turn.locked() and self._waiting >= self._places:
+            # Nothing was taken, so nothing is given back.
+            raise PoolBusy(self._waiting, max(1, round(self._limits.wall_s)))
+        self._waiting += 1
+        try:
+            await self._turn.acquire()
+        finally:
+            self._waiting -= 1
+        slot = heapq.heappop(self._free)
+        try:
+            yield slot
+        finally:
+            heapq.heappush(self._free, slot)
+            self._turn.release()

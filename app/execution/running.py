@@ -1,0 +1,115 @@
+"""One run, from a fresh child to a trace: read, bound, decode, end, judge.
+
+The wall clock and the size of what is written are watched here; steps, values and
+memory are bounded in the child, by the tracer and by the kernel.
+"""
+
+import asyncio
+from collections.abc import Callable
+
+from ..errors import ReplyInvalid, SandboxRestarting, SandboxUnavailable
+from ..schema import Chunk, Environment, RunRequest, Trace
+from .assembly import Assembly
+from .child import SILENCE_S, Child, Exit
+from .framing import FrameDecoder, decode_chunk
+from .verdict import Ending, KillReason, verdict
+
+REPLY_SLACK_BYTES = 1 << 20
+"""What a reply may have beyond the trace's own limit: tables, the last chunk, the frames' lengths."""
+
+
+class Running:
+    """A run in progress."""
+
+    def __init__(
+        self, child: Child, request: RunRequest, environment: Environment, emit: Callable[[Chunk], None]
+    ) -> None:
+        self._child = child
+        self._limits = request.limits
+        self._emit = emit
+        self._decoder = FrameDecoder(request.limits.trace_bytes + REPLY_SLACK_BYTES)
+        self._assembly = Assembly(request.source, environment)
+        self._output = bytearray()
+        self._output_bytes = 0
+        self._confined = False
+        self._killed_for: KillReason | None = None
+        self._fault: str | None = None
+
+    async def trace(self) -> Trace:
+        """See the run through.
+
+        Raises:
+            SandboxRestarting: The zygote died or is stuck; the run is lost.
+            SandboxUnavailable: The child could not be confined; nothing of the program has run.
+        """
+        oom_kills = _oom_kills()
+        self._child.listen(self._on_output, self._on_result)
+        await self._child.announced()
+        deadline = asyncio.get_running_loop().call_later(self._limits.wall_s, self._kill, "time-limit")
+        try:
+            ended = await asyncio.wait_for(self._child.ended(), self._limits.wall_s + SILENCE_S)
+        except TimeoutError as e:
+            raise SandboxRestarting from e
+        finally:
+            deadline.cancel()
+        if not self._confined and self._killed_for is None:
+            raise SandboxUnavailable(self._text() or "a sandbox could not be closed.")
+        return self._judged(ended, _oom_kills() > oom_kills)
+
+    def _judged(self, ended: Exit, oom_killed: bool) -> Trace:
+        if ended.status == 0 and self._fault is None and not self._decoder.is_between_frames:
+            self._fault = "it ends in the middle of a frame"
+        said = self._assembly.closing
+        ending = Ending(
+            status=ended.status,
+            cpu_s=ended.cpu_s,
+            killed_for=self._killed_for,
+            fault=self._fault,
+            ran_out_of_memory=oom_killed or b"bad_alloc" in self._output,
+            said=None if said is None else said.outcome,
+            line=self._assembly.running_line,
+        )
+        return self._assembly.trace(verdict(ending, self._limits), self._text())
+
+    def _on_output(self, data: bytes) -> None:
+        self._output_bytes += len(data)
+        self._output += data[: self._limits.stdout_kept_bytes - len(self._output)]
+        if self._output_bytes > self._limits.stdout_bytes:
+            self._kill("output-limit")
+
+    def _on_result(self, data: bytes) -> None:
+        if self._fault is not None:
+            return
+        try:
+            for payload in self._decoder.feed(data):
+                self._take(payload)
+        except ReplyInvalid as e:
+            self._fault = e.fault
+            self._kill("invalid-reply")
+
+    def _take(self, payload: bytes) -> None:
+        if not self._confined:
+            # Sent before the program was looked at; whatever it sends comes later.
+            self._confined = payload == b""
+            return
+        chunk = decode_chunk(payload)
+        self._assembly.add(chunk)
+        self._emit(chunk)
+
+    def _kill(self, reason: KillReason) -> None:
+        if self._killed_for is None:
+            self._killed_for = reason
+        self._child.kill()
+
+    def _text(self) -> str:
+        return self._output.decode("utf-8", "backslashreplace")
+
+
+def _oom_kills() -> int:
+    """Processes the kernel has ever ended for want of memory, in any container; 0 where it does not say."""
+    try:
+        with open("/proc/vmstat", "rb") as counters:
+            _, _, rest = counters.read().partition(b"\noom_kill ")
+        return int(rest.split(maxsplit=1)[0])
+    except (OSError, ValueError, IndexError):
+        return 0

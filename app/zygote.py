@@ -1,0 +1,267 @@
+"""The root of the sandbox: imports torch once, then forks one confined child per program.
+
+Started by exec with a clean environment (`python -m tensor_anatomy.zygote FD`), so
+nothing of the server's memory is here. It talks to the server over one SEQPACKET
+socket. An order is a small JSON message with four descriptors: a socket to report
+on, the output pipe, the result pipe, and a file with the `RunRequest`. On the report
+socket it answers the child's pid and pidfd, later its wait status.
+
+Hard: a fork copies only the calling thread, so there must be one (a parallel region
+of OpenMP in the zygote would hang every child for ever), and CUDA must be untouched.
+What a program is, and whether it may run, is decided in the child and in the server.
+"""
+
+import argparse
+import gc
+import json
+import os
+import platform
+import random
+import resource
+import selectors
+import signal
+import socket
+import struct
+import sys
+import time
+import traceback
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import NoReturn
+
+import numpy
+import torch
+import torch._dynamo  # an optimizer imports it at first use: a second that a child would pay
+
+from .confinement import Confinee, Jail, NotConfined, build, try_once
+from .confinement.descriptors import HIGHEST, RESULT
+from .confinement.kernel import PR_SET_DUMPABLE, collapse_into_huge_pages, prctl
+from .schema import Limits, RunRequest
+from .tracing.session import record_program
+
+EXIT_NOT_CONFINED = 71
+"""A child ends with this when a layer failed, without having looked at the program."""
+
+EXIT_FAULT = 70
+"""A child ends with this when the tracer, not the program, failed."""
+
+ORDER_BYTES = 4096
+"""An order is smaller; the program itself travels in a file."""
+
+REHEARSAL = """\
+import torch
+model = torch.nn.Linear(3, 2)
+optimizer = torch.optim.Adam(model.parameters(), lr=0.1)
+x = torch.randn(4, 3)
+y = x.t().contiguous().view(-1)
+for step in range(2):
+    loss = model(x).softmax(-1).square().mean()
+    loss.backward()
+    optimizer.step()
+    optimizer.zero_grad()
+print(loss, y)
+"""
+"""Traced once in the zygote, so that children find every code path imported and warm."""
+
+
+@dataclass(frozen=True)
+class _Run:
+    """A living child: where to report its end, and a handle that cannot mean another process."""
+
+    report: socket.socket
+    pidfd: int
+
+
+class Zygote:
+    """Forks on order, reports each child's pid and end, kills a child whose server has gone."""
+
+    def __init__(self, control: socket.socket, jail: Jail) -> None:
+        self._control = control
+        self._jail = jail
+        self._null = os.open("/dev/null", os.O_RDWR)
+        self._runs: dict[int, _Run] = {}
+        self._selector = selectors.DefaultSelector()
+        self._selector.register(control, selectors.EVENT_READ, None)
+
+    def serve(self) -> None:
+        """Answer orders until the server closes the socket; then no child outlives it."""
+        while True:
+            for key, _ in self._selector.select():
+                if key.data is None:
+                    if not self._take_order():
+                        return
+                elif key.data not in self._runs:
+                    continue  # reaped a moment ago, in this same round
+                elif key.fileobj == self._runs[key.data].pidfd:
+                    self._reap(key.data)
+                else:
+                    self._kill(key.data)
+
+    def _take_order(self) -> bool:
+        message, descriptors, _, _ = socket.recv_fds(self._control, ORDER_BYTES, 4)
+        if not message:
+            for run in self._runs.values():
+                _end(run.pidfd)
+            return False
+        report, output, result, request = descriptors
+        order = json.loads(message)
+        zygote_pid = os.getpid()
+        pid = os.fork()
+        if pid == 0:
+            bounds = Confinee(null=self._null, output=output, result=result, zygote_pid=zygote_pid, **order)
+            _live(self._jail, bounds, request)
+        for descriptor in (output, result, request):
+            os.close(descriptor)
+        self._announce(pid, socket.socket(fileno=report))
+        return True
+
+    def _announce(self, pid: int, report: socket.socket) -> None:
+        run = _Run(report, os.pidfd_open(pid))
+        self._runs[pid] = run
+        self._selector.register(run.pidfd, selectors.EVENT_READ, pid)
+        self._selector.register(report, selectors.EVENT_READ, pid)
+        with suppress(OSError):
+            socket.send_fds(report, [json.dumps({"pid": pid}).encode()], [run.pidfd])
+
+    def _kill(self, pid: int) -> None:
+        """The server closed its end of the report socket: nobody waits for this child."""
+        _end(self._runs[pid].pidfd)
+        self._selector.unregister(self._runs[pid].report)
+
+    def _reap(self, pid: int) -> None:
+        run = self._runs.pop(pid)
+        _, status, usage = os.wait4(pid, 0)
+        spent = {"status": status, "cpu_s": usage.ru_utime + usage.ru_stime}
+        with suppress(OSError):
+            run.report.send(json.dumps(spent).encode())
+        self._selector.unregister(run.pidfd)
+        with suppress(KeyError):
+            self._selector.unregister(run.report)
+        run.report.close()
+        os.close(run.pidfd)
+
+
+def _end(pidfd: int) -> None:
+    with suppress(ProcessLookupError):
+        signal.pidfd_send_signal(pidfd, signal.SIGKILL)
+
+
+def _live(jail: Jail, bounds: Confinee, request: int) -> NoReturn:
+    """The whole life of a child. Until `jail.enter` returns, the program is bytes nobody looked at."""
+    code = EXIT_NOT_CONFINED
+    try:
+        with os.fdopen(request, "rb") as file:
+            program = file.read()
+        jail.enter(bounds)
+        code = EXIT_FAULT
+        # The server knows by this empty frame that the walls stand: the program cannot have sent it.
+        _send(b"")
+        run_request = RunRequest.model_validate_json(program)
+        _seed(run_request.seed)
+        gc.enable()
+        record_program(run_request, _send)
+        code = 0
+    except NotConfined as fault:
+        os.write(2, str(fault).encode(errors="replace"))
+    except BaseException:
+        os.write(2, traceback.format_exc().encode(errors="replace")[-4000:])
+    finally:
+        os._exit(code)
+
+
+def _send(payload: bytes) -> None:
+    """Write one frame, its length in four little-endian bytes first, on descriptor 3."""
+    rest = memoryview(struct.pack("<I", len(payload)) + payload)
+    while rest:
+        rest = rest[os.write(RESULT, rest) :]
+
+
+def _seed(seed: int) -> None:
+    """Make every random generator start from the request's seed: children share the zygote's state."""
+    random.seed(seed)
+    numpy.random.seed(seed % 2**32)
+    # Not torch.manual_seed: it also queues a call for every kind of accelerator, each with the
+    # source lines of its stack, which takes longer than a small program.
+    torch.default_generator.manual_seed(seed)
+
+
+def rehearse() -> None:
+    """Trace a small program here, observed and not, and compile one function eagerly.
+
+    Raises:
+        RuntimeError: The process is no longer fit to be forked.
+    """
+    limits = Limits(
+        wall_s=60.0,
+        cpu_s=60,
+        memory_bytes=1 << 30,
+        steps_kept=1000,
+        statements=100_000,
+        stdout_kept_bytes=1 << 16,
+        stdout_bytes=1 << 20,
+        trace_bytes=1 << 22,
+        value_elements=1024,
+    )
+    for observed in (True, False):
+        request = RunRequest(source=REHEARSAL, device="cpu", seed=0, limits=limits, observed=observed)
+        record_program(request, lambda payload: None)
+    torch.compile(lambda x: x.sin() + 1, backend="eager")(torch.ones(3))
+    torch._dynamo.reset()
+    threads = len(os.listdir("/proc/self/task"))
+    if threads != 1:
+        raise RuntimeError(f"{threads} threads in the process that forks; there must be one")
+    untouched = not torch.cuda.is_initialized()  # type: ignore[no-untyped-call]  # torch leaves it untyped
+    if not untouched or any("/dev/nvidia" in name for name in _open_files()):
+        raise RuntimeError("the process that forks has touched CUDA")
+
+
+def _open_files() -> list[str]:
+    names = []
+    for descriptor in os.listdir("/proc/self/fd"):
+        with suppress(OSError):
+            names.append(os.readlink(f"/proc/self/fd/{descriptor}"))
+    return names
+
+
+def main() -> int:
+    """Build the jail, rehearse, say what is ready, and serve."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
+    parser.add_argument("control", type=int, help="descriptor of the socket to the server")
+    parser.add_argument("--broken-layer", help="a layer that fails in every child (for tests)")
+    options = parser.parse_args()
+    began = time.perf_counter()
+    control = socket.socket(fileno=options.control)
+    # `descriptors` closes up to here; nothing may lie above.
+    ceiling = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
+    highest = HIGHEST if ceiling == resource.RLIM_INFINITY else min(HIGHEST, ceiling)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (highest, highest))
+    torch.set_num_threads(1)
+    try:
+        jail = build([os.__file__, torch.__file__, numpy.__file__, __file__])
+        try_once(jail)
+    except NotConfined as fault:
+        control.send(json.dumps({"ready": False, "reason": str(fault)}).encode())
+        return EXIT_NOT_CONFINED
+    if options.broken_layer:
+        jail = jail.with_broken(options.broken_layer)
+    rehearse()
+    prctl(PR_SET_DUMPABLE, 0)
+    gc.collect()
+    gc.freeze()
+    gc.disable()
+    collapse_into_huge_pages()
+    about = {
+        "ready": True,
+        "torch": str(torch.__version__),
+        "python": platform.python_version(),
+        "layers": [layer.name for layer in jail.layers],
+        "warnings": list(jail.warnings),
+        "rehearsed_s": round(time.perf_counter() - began, 3),
+    }
+    control.send(json.dumps(about).encode())
+    Zygote(control, jail).serve()
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
