@@ -32,6 +32,9 @@ class OpCall(Record):
     outputs: tuple[int, ...]
     """Ids of the tensors returned."""
 
+    views: tuple[int, ...]
+    """Per output an index into the trace's `views`: how it looks below autograd, when it was made."""
+
     verdicts: tuple[Verdict, ...]
     """One per output."""
 

@@ -354,6 +354,9 @@ class Closing(Record):
     """The last chunk of a run."""
 
     kind: Literal["closing"]
+    events: tuple[Event, ...]
+    """What was observed after the last step ended; part of that step."""
+
     outcome: Outcome
     """How it ended."""
 

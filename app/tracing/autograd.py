@@ -1,0 +1,231 @@
+"""The autograd graph as it grows: nodes, edges, saved tensors with the version they were saved at.
+
+Holding a `grad_fn` would keep the graph and all it saved alive, so nodes are known by `_sequence_nr()` and
+AccumulateGrad by its variable. Saved tensors are read through `_raw_saved_*` only: `_saved_*` runs the
+reader's unpack hooks and checks versions. A saved tensor gone stale is noticed by comparing the version
+of the saved tensor object, kept by weak reference, with the version it was saved at.
+
+Source: torch 2.13, torch/csrc/autograd/saved_variable.h; tools/autograd/gen_autograd_functions.py.
+"""
+
+import weakref
+from typing import Any
+
+import torch
+
+from . import reading
+from .storage import Ledger, StorageRow, TensorRow
+from .stream import Stream
+
+_RAW = "_raw_saved_"
+_MOST_NODES = 50_000
+
+
+class _Slot:
+    """A saved tensor being watched for staleness."""
+
+    __slots__ = ("field", "node", "ref", "slot", "stale", "version")
+
+    def __init__(self, node: int, slot: int, ref: "weakref.ref[Any]", version: int) -> None:
+        self.node = node
+        self.slot = slot
+        self.ref = ref
+        self.version = version
+        self.stale = False
+
+
+class Graph:
+    """Nodes of the autograd graph by id.
+
+    Args:
+        stream: Takes the events.
+        ledger: Knows tensors and storages.
+    """
+
+    def __init__(self, stream: Stream, ledger: Ledger) -> None:
+        self._stream = stream
+        self._ledger = ledger
+        self._ids: dict[Any, int] = {}
+        self._freed: set[int] = set()
+        self._slots: dict[int, list[_Slot]] = {}
+        self._fields: dict[type, tuple[str, ...]] = {}
+        self._backward_roots = 0
+        self.refreshed: list[Any] = []
+
+    def node_of(self, t: Any) -> int | None:
+        """Id of a tensor's grad_fn; None for a leaf, or when PyTorch refuses to say."""
+        try:
+            fn = reading.get_grad_fn(t)
+        except RuntimeError:
+            return None
+        return None if fn is None else self.node(fn)
+
+    def node(self, fn: Any) -> int:
+        """Id of a node; it and the unknown nodes behind it are told of at first sight."""
+        key = self._key(fn)
+        known = self._ids.get(key)
+        if known is not None:
+            return known
+        first = self._ids[key] = len(self._ids) + 1
+        todo = [(first, fn)]
+        while todo:
+            node_id, node = todo.pop()
+            edges: list[list[int | None]] = []
+            for next_fn, input_nr in node.next_functions:
+                if next_fn is None:
+                    edges.append([None, input_nr])
+                    continue
+                next_key = self._key(next_fn)
+                next_id = self._ids.get(next_key)
+                if next_id is None:
+                    next_id = self._ids[next_key] = len(self._ids) + 1
+                    todo.append((next_id, next_fn))
+                edges.append([next_id, input_nr])
+            self._tell(node_id, node, edges)
+        return first
+
+    def _key(self, fn: Any) -> Any:
+        if type(fn).__name__ == "AccumulateGrad":
+            return ("leaf", self._ledger.tensor(fn.variable).id)
+        return fn._sequence_nr()
+
+    def _tell(self, node_id: int, fn: Any, edges: list[list[int | None]]) -> None:
+        name = type(fn).__name__
+        variable = None
+        if name == "AccumulateGrad":
+            variable = self._ledger.tensor(fn.variable).id
+        self._stream.events.append(
+            {
+                "kind": "node",
+                "id": node_id,
+                "name": self._stream.name(name),
+                "line": self._ledger.line,
+                "next_functions": edges,
+                "variable": variable,
+                "saved": self._saved(node_id, fn),
+            }
+        )
+        self._ledger.effects.autograd = True
+
+    # -- saved tensors
+
+    def _fields_of(self, fn: Any) -> tuple[str, ...]:
+        kind = type(fn)
+        fields = self._fields.get(kind)
+        if fields is None:
+            fields = self._fields[kind] = tuple(n for n in dir(kind) if n.startswith(_RAW))
+        return fields
+
+    def _saved(self, node_id: int, fn: Any) -> list[dict[str, Any]]:
+        told: list[dict[str, Any]] = []
+        for attribute in self._fields_of(fn):
+            field = attribute[len(_RAW) :]
+            try:
+                raw = getattr(fn, attribute)
+            except RuntimeError:
+                continue
+            several = isinstance(raw, (tuple, list))
+            for i, one in enumerate(raw if several else (raw,)):
+                data = _data(one)
+                if isinstance(data, torch.Tensor):
+                    self._save(node_id, f"{field}[{i}]" if several else field, data, told)
+        if isinstance(fn, torch.autograd.function.BackwardCFunction):
+            for name, value in vars(fn).items():
+                if isinstance(value, torch.Tensor):
+                    self._save(node_id, f"ctx.{name}", value, told)
+        return told
+
+    def _save(self, node_id: int, field: str, data: Any, told: list[dict[str, Any]]) -> None:
+        row = self._ledger.tensor(data)
+        storage = self._ledger.storage(data, row)
+        version = reading.version_of(data)
+        if storage is not None and version is not None and not field.startswith("ctx."):
+            slot = _Slot(node_id, len(told), row.ref, version)
+            self._slots.setdefault(storage.id, []).append(slot)
+        told.append(
+            {
+                "field": field,
+                "tensor": row.id,
+                "storage": None if storage is None else storage.id,
+                "version": version,
+            }
+        )
+
+    def check_versions(self, storage: StorageRow) -> None:
+        """A storage was written: which saved tensors went stale?"""
+        slots = self._slots.get(storage.id)
+        if not slots:
+            return
+        alive = []
+        for slot in slots:
+            data = slot.ref()
+            if data is None or slot.node in self._freed:
+                continue
+            alive.append(slot)
+            stale = reading.version_of(data) != slot.version
+            if stale != slot.stale:
+                slot.stale = stale
+                self._stream.events.append(
+                    {"kind": "saved", "node": slot.node, "slot": slot.slot, "stale": stale}
+                )
+                self._ledger.effects.autograd = True
+        self._slots[storage.id] = alive
+
+    # -- backward
+
+    def after_backward(self, roots: list[Any]) -> list[TensorRow]:
+        """Look at the graphs behind `roots` after a backward pass.
+
+        Returns:
+            Rows of the leaves met, whose `.grad` may have changed.
+        """
+        leaves: list[TensorRow] = []
+        freed: list[int] = []
+        seen: set[int] = set()
+        todo = []
+        for t in roots:
+            try:
+                fn = reading.get_grad_fn(t)
+            except RuntimeError:
+                continue
+            if fn is not None:
+                todo.append(fn)
+        while todo and len(seen) < _MOST_NODES:
+            fn = todo.pop()
+            node_id = self.node(fn)
+            if node_id in seen:
+                continue
+            seen.add(node_id)
+            if type(fn).__name__ == "AccumulateGrad":
+                leaves.append(self._ledger.tensor(fn.variable))
+                continue
+            if node_id not in self._freed and self._is_freed(fn):
+                self._freed.add(node_id)
+                freed.append(node_id)
+            todo.extend(next_fn for next_fn, _ in fn.next_functions if next_fn is not None)
+        if freed:
+            self._stream.events.append({"kind": "saved-freed", "nodes": freed})
+            self._ledger.effects.autograd = True
+        return leaves
+
+    def _is_freed(self, fn: Any) -> bool:
+        """All its saved tensors were released; False for a node that saves none."""
+        some = False
+        for attribute in self._fields_of(fn):
+            try:
+                raw = getattr(fn, attribute)
+            except RuntimeError:
+                return True
+            for one in raw if isinstance(raw, (tuple, list)) else (raw,):
+                some = True
+                if _data(one) is not None:
+                    return False
+        return some
+
+
+def _data(saved: Any) -> Any:
+    """What a raw saved variable holds: a tensor, None once freed, something else under hooks."""
+    try:
+        return saved.data
+    except (RuntimeError, AttributeError):
+        return None

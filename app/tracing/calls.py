@@ -1,0 +1,364 @@
+"""What a statement calls: hears the two modes, writes down API calls, ops and transfers.
+
+It remembers by row, never by tensor, what the end of the statement must look at again: tensors touched,
+storages written, tensors born with what they were made from. It does not read states (`storage`).
+"""
+
+import sys
+from typing import Any
+
+import torch
+
+from . import reading
+from .autograd import Graph
+from .failures import FailureNotes
+from .ops import (
+    schema_of,
+    tensors_among,
+    tensors_returned,
+    written_tensors,
+)
+from .statements import PROGRAM, Columns
+from .storage import Ledger, StorageRow, TensorRow
+from .stream import Stream
+
+_EXPORTS = frozenset(
+    {
+        "numpy",
+        "__array__",
+        "from_numpy",
+        "as_tensor",
+        "asarray",
+        "frombuffer",
+        "from_dlpack",
+        "__dlpack__",
+        "share_memory_",
+        "from_file",
+        "untyped_storage",
+    }
+)
+_BACKWARD = frozenset({"backward", "grad"})
+_NOT_AN_API = frozenset({"__get__", "__set__", "__delete__"})
+_LIBRARY_SHIMS = ("overrides.py", "_jit_internal.py")
+
+Origin = tuple[Any, int | None] | None
+"""View key and storage id of the tensor a new one was made from; None: made from nothing."""
+
+
+class _Api:
+    """An API call that is open."""
+
+    __slots__ = ("events", "name", "name_before", "range", "range_before", "serial_before")
+
+    def __init__(self, name: str, where: int | None, events: int, calls: "Calls") -> None:
+        self.name = name
+        self.range = where
+        self.events = events
+        self.name_before = calls.api
+        self.range_before = calls.range
+        self.serial_before = calls.range_serial
+
+
+class Calls:
+    """Listens to the modes.
+
+    Args:
+        stream: Takes the events.
+        ledger: Knows tensors and storages.
+        graph: Knows graph nodes.
+        columns: Of the program, to turn positions into characters.
+    """
+
+    def __init__(self, stream: Stream, ledger: Ledger, graph: Graph, columns: Columns) -> None:
+        self._stream = stream
+        self._ledger = ledger
+        self._graph = graph
+        self._positions: dict[Any, list[Any]] = {}
+        self._ranges: dict[tuple[int, int], int | None] = {}
+        self._columns = columns
+        self.failures = FailureNotes(stream, ledger, columns)
+        self.busy = False
+        self.api: int | None = None
+        self.range: int | None = None
+        self.serial = 0
+        """Rises with each statement that begins; an open API call of another statement is not ours."""
+        self.range_serial = -1
+        self.ops_heard = 0
+        self.touched: dict[int, TensorRow] = {}
+        self.births: dict[int, Origin] = {}
+        self.written: dict[int, StorageRow] = {}
+        self.exported: dict[int, TensorRow] = {}
+        self.backward_roots_seen = True
+        self._young: list[StorageRow] = []
+
+    # -- where the program is
+
+    def where(self) -> int | None:
+        """Range of the sub-expression the program is at, as an index."""
+        frame = sys._getframe(1)
+        while frame is not None:
+            code = frame.f_code
+            if code.co_filename == PROGRAM:
+                key = (id(code), frame.f_lasti)
+                if key in self._ranges:
+                    return self._ranges[key]
+                found = self._ranges[key] = self._locate(code, frame.f_lasti)
+                return found
+            frame = frame.f_back  # type: ignore[assignment]
+        return None
+
+    def _locate(self, code: Any, lasti: int) -> int | None:
+        positions = self._positions.get(code)
+        if positions is None:
+            positions = self._positions[code] = list(code.co_positions())
+        line, end_line, column, end_column = positions[lasti // 2]
+        if line is None or end_line is None or column is None or end_column is None:
+            return None
+        character = self._columns.character
+        return self._stream.range((line, character(line, column), end_line, character(end_line, end_column)))
+
+    def range_now(self) -> int | None:
+        """Range of the open API call, if it belongs to the running statement, else where the program is."""
+        if self.range_serial == self.serial:
+            return self.range
+        return self.where()
+
+    # -- API calls
+
+    def api_begins(self, func: Any, args: Any, kwargs: Any) -> _Api | None:
+        """See `ops.Listener`; so for the others below."""
+        name = getattr(func, "__name__", None) or str(func)
+        if name in _NOT_AN_API:
+            if name == "__get__":
+                owner = getattr(func, "__self__", None)
+                if getattr(owner, "__name__", "") != "data":
+                    return None
+                name = "data"
+            else:
+                name = getattr(getattr(func, "__self__", None), "__name__", name) + "="
+        token = _Api(name, self.where(), self.ops_heard, self)
+        self.api = self._stream.name(name)
+        self.range, self.range_serial = token.range, self.serial
+        return token
+
+    def _restore(self, token: _Api) -> None:
+        self.api, self.range = token.name_before, token.range_before
+        self.range_serial = token.serial_before
+
+    def api_ends(self, token: _Api, func: Any, args: Any, kwargs: Any, out: Any) -> None:
+        """See `ops.Listener`."""
+        self.busy = True
+        try:
+            with torch._C.DisableTorchFunction():
+                self._api_ended(token, args, kwargs, out)
+        except Exception as error:  # a fault of ours must never be the program's
+            self.failures.internal(error)
+        finally:
+            self._restore(token)
+            self.busy = False
+
+    def _api_ended(self, token: _Api, args: Any, kwargs: Any, out: Any) -> None:
+        ledger = self._ledger
+        returned = tensors_returned(out)
+        if token.name in _BACKWARD:
+            self.after_backward([t for t in tensors_among(args, kwargs) if ledger.known(t)])
+        for t in returned:
+            self._graph.node_of(t)
+        quiet = token.events == self.ops_heard
+        if not (quiet or token.name in _EXPORTS):
+            return
+        given = tensors_among(args, kwargs)
+        for t in (*given[:1], *returned):
+            self.touch(t)
+        if token.name in _EXPORTS:
+            for t in (*given, *returned):
+                self._export(t)
+        if quiet and (returned or token.name.endswith(("=", "_"))) and given:
+            inputs = [ledger.tensor(t).id for t in given]
+            outputs = [ledger.tensor(t).id for t in returned]
+            for t, row_id in zip(returned, outputs, strict=True):
+                if row_id not in inputs:
+                    self._born_without_op(given[0], t)
+            self._stream.events.append(
+                {
+                    "kind": "api",
+                    "api": self._stream.name(token.name),
+                    "range": token.range,
+                    "inputs": inputs,
+                    "outputs": outputs,
+                    "returned_input": any(o in inputs for o in outputs),
+                }
+            )
+
+    def _born_without_op(self, source: Any, t: Any) -> None:
+        row = self._ledger.tensor(t)
+        if row.state is None and row.id not in self.births:
+            self.births[row.id] = self._origin(source)
+
+    def _export(self, t: Any) -> None:
+        row = self.touch(t)
+        storage = self._ledger.storage(t, row)
+        if storage is not None:
+            storage.versionless = True
+            self.exported[row.id] = row
+
+    def api_raised(self, token: _Api, func: Any, args: Any, kwargs: Any, error: BaseException) -> None:
+        """See `ops.Listener`."""
+        self.busy = True
+        try:
+            with torch._C.DisableTorchFunction():
+                self.failures.note(error, args, kwargs, api=token.name)
+        except Exception as fault:
+            self.failures.internal(fault)
+        finally:
+            self._restore(token)
+            self.busy = False
+
+    def after_backward(self, roots: list[Any]) -> None:
+        """A backward pass ran from `roots`: note freed nodes and the leaves to look at."""
+        self.backward_roots_seen = True
+        for row in self._graph.after_backward(roots):
+            self.touched[row.id] = row
+
+    # -- ops
+
+    def touch(self, t: Any) -> TensorRow:
+        """The end of the statement will look at this tensor."""
+        row = self._ledger.tensor(t)
+        self.touched[row.id] = row
+        return row
+
+    def op_begins(self, func: Any, args: Any, kwargs: Any) -> dict[str, Any] | None:
+        """See `ops.Listener`."""
+        self.busy = True
+        try:
+            with torch._C.DisableTorchFunction():
+                return self._op_began(func, args, kwargs)
+        except Exception as error:
+            self.failures.internal(error)
+            return None
+        finally:
+            self.busy = False
+
+    def _op_began(self, func: Any, args: Any, kwargs: Any) -> dict[str, Any]:
+        ledger = self._ledger
+        self.ops_heard += 1
+        if self._young:
+            ledger.expire(self._young)
+            self._young.clear()
+        inputs = []
+        for t in tensors_among(args, kwargs):
+            row = ledger.tensor(t)
+            ledger.storage(t, row)
+            self.touched[row.id] = row
+            inputs.append(row.id)
+        node = None
+        if torch._C._current_graph_task_id() >= 0:
+            current: Any = torch._C._current_autograd_node()
+            node = None if current is None else self._stream.name(type(current).__name__)
+            self.backward_roots_seen = False
+        event: dict[str, Any] = {
+            "kind": "op",
+            "op": self._stream.name(schema_of(func).name),
+            "api": self.api,
+            "range": self.range_now(),
+            "inputs": inputs,
+            "outputs": (),
+            "views": (),
+            "verdicts": (),
+            "writes": (),
+            "node": node,
+            "failed": False,
+        }
+        self._stream.events.append(event)
+        return event
+
+    def op_ends(self, event: dict[str, Any], func: Any, args: Any, kwargs: Any, out: Any) -> None:
+        """See `ops.Listener`."""
+        self.busy = True
+        try:
+            with torch._C.DisableTorchFunction():
+                self._op_ended(event, func, args, kwargs, out)
+        except Exception as error:
+            self.failures.internal(error)
+        finally:
+            self.busy = False
+
+    def _op_ended(self, event: dict[str, Any], func: Any, args: Any, kwargs: Any, out: Any) -> None:
+        ledger = self._ledger
+        inputs = event["inputs"]
+        writes = [ledger.tensor(t) for t in written_tensors(schema_of(func), args, kwargs)]
+        written = [row.id for row in writes]
+        for row in writes:
+            if row.storage is not None:
+                self.written[row.storage.id] = row.storage
+        newest = ledger.next_storage_id()
+        outputs, views, verdicts = [], [], []
+        for t in tensors_returned(out):
+            row = ledger.tensor(t)
+            storage = ledger.storage(t, row)
+            self.touched[row.id] = row
+            outputs.append(row.id)
+            views.append(self._stream.view(reading.view_key(t)))
+            if row.id in inputs:
+                verdicts.append("in-place" if row.id in written else "same")
+                continue
+            is_new_storage = storage is None or storage.id >= newest
+            if is_new_storage and storage is not None:
+                self._young.append(storage)
+            shares = storage is not None and self._among(storage, args, kwargs)
+            verdicts.append("view" if shares else "fresh")
+            if row.state is None:
+                sources = tensors_among(args, kwargs)
+                self.births.setdefault(row.id, self._origin(sources[0]) if sources else None)
+                self._transfer(sources, t, row)
+        if written and not outputs:
+            verdicts = []
+        event["outputs"], event["views"] = outputs, views
+        event["verdicts"], event["writes"] = verdicts, written
+        self.failures.made(outputs, event["range"])
+
+    def _among(self, storage: StorageRow, args: Any, kwargs: Any) -> bool:
+        """One of the arguments has this storage."""
+        return any(self._ledger.tensor(t).storage is storage for t in tensors_among(args, kwargs))
+
+    def _origin(self, source: Any) -> Origin:
+        row = self._ledger.tensor(source)
+        storage = self._ledger.storage(source, row)
+        return (reading.view_key(source), None if storage is None else storage.id)
+
+    def _transfer(self, sources: list[Any], t: Any, row: TensorRow) -> None:
+        """A copy to another device, when the op made its output from a tensor elsewhere."""
+        if len(sources) != 1:
+            return
+        there, here = reading.get_device(sources[0]), reading.get_device(t)
+        if there != here and "meta" not in (there.type, here.type):
+            self._stream.events.append(
+                {
+                    "kind": "transfer",
+                    "source": self._ledger.tensor(sources[0]).id,
+                    "target": row.id,
+                    "nbytes": reading.numel(t) * reading.element_size(t),
+                }
+            )
+
+    def op_raised(
+        self, event: dict[str, Any], func: Any, args: Any, kwargs: Any, error: BaseException
+    ) -> None:
+        """See `ops.Listener`."""
+        event["failed"] = True
+        self.busy = True
+        try:
+            with torch._C.DisableTorchFunction():
+                node = event["node"]
+                self.failures.note(
+                    error,
+                    args,
+                    kwargs,
+                    op=schema_of(func).name,
+                    node=None if node is None else node,
+                )
+        except Exception as fault:
+            self.failures.internal(fault)
+        finally:
+            self.busy = False

@@ -1,0 +1,207 @@
+"""Names: a bounded walk from a program's variables to the tensors they lead to.
+
+A name is a Python expression that gives the tensor in its frame: `model[0].weight`, `best['weight']`.
+No code of the program runs: types are compared exactly, attributes come from `__dict__` and slots, never
+from properties or `__getattr__`. A recursion without closures, since a closure that refers to itself is a
+cycle that keeps tensors alive until the collector runs.
+"""
+
+import types
+from collections import OrderedDict, defaultdict
+from collections.abc import Iterator
+from typing import Any
+
+import torch
+
+MOST_ENTRIES = 200
+"""Entries of one container that are looked at."""
+
+MOST_OBJECTS = 4000
+"""Objects that one walk looks at."""
+
+DEEPEST = 8
+"""Containers within containers."""
+
+_Tensor = torch.Tensor
+_PLAIN: set[type] = {
+    int,
+    float,
+    str,
+    bool,
+    type(None),
+    bytes,
+    complex,
+    type,
+    range,
+    slice,
+    types.FunctionType,
+    types.ModuleType,
+    types.BuiltinFunctionType,
+    types.MethodType,
+    torch.dtype,
+    torch.device,
+    torch.Size,
+    torch.memory_format,
+    torch.layout,
+    torch.Generator,
+}
+_DICTS = (dict, OrderedDict, defaultdict)
+_INDEXED = (torch.nn.Sequential, torch.nn.ModuleList, torch.nn.ParameterList)
+_KEYED = (torch.nn.ModuleDict, torch.nn.ParameterDict)
+
+Found = list[tuple[str, Any]]
+
+
+class Walk:
+    """One walk from one variable. Throw it away before the program goes on: it holds tensors."""
+
+    __slots__ = ("found", "looked_at", "program_module", "seen")
+
+    def __init__(self, program_module: str) -> None:
+        self.found: Found = []
+        self.looked_at = 0
+        self.program_module = program_module
+        self.seen: set[int] = set()
+
+    def go(self, path: str, value: Any, depth: int = 0) -> None:
+        """Find the tensors behind `value`, which the expression `path` gives."""
+        kind = type(value)
+        if kind in _PLAIN:
+            return
+        if kind is _Tensor or issubclass(kind, _Tensor):
+            self.found.append((path, value))
+            return
+        if depth > DEEPEST or self.looked_at > MOST_OBJECTS or id(value) in self.seen:
+            return
+        self.looked_at += 1
+        self.seen.add(id(value))
+        if issubclass(kind, torch.nn.Module):
+            self._module(path, value, depth)
+        elif kind is list or kind is tuple:
+            for i, item in enumerate(value[:MOST_ENTRIES]):
+                self.go(f"{path}[{i}]", item, depth + 1)
+        elif kind in _DICTS:
+            self._entries(path, value, depth)
+        elif issubclass(kind, tuple):
+            self._tuple(path, value, kind, depth)
+        elif issubclass(kind, torch.optim.Optimizer):
+            self._optimizer(path, value, depth)
+        elif kind.__module__ == self.program_module:
+            self._instance(path, value, kind, depth)
+        self.seen.discard(id(value))
+
+    def _entries(self, path: str, value: Any, depth: int) -> None:
+        for i, (key, item) in enumerate(dict.items(value)):
+            if i >= MOST_ENTRIES:
+                return
+            if type(item) in _PLAIN:
+                continue
+            text = _key(key)
+            if text is not None:
+                self.go(f"{path}[{text}]", item, depth + 1)
+
+    def _tuple(self, path: str, value: Any, kind: type, depth: int) -> None:
+        fields = kind.__dict__.get("_fields")
+        for i in range(min(tuple.__len__(value), MOST_ENTRIES)):
+            item = tuple.__getitem__(value, i)
+            if isinstance(fields, tuple) and i < len(fields):
+                self.go(f"{path}.{fields[i]}", item, depth + 1)
+            else:
+                self.go(f"{path}[{i}]", item, depth + 1)
+
+    def _module(self, path: str, module: Any, depth: int) -> None:
+        attributes = object.__getattribute__(module, "__dict__")
+        kind = type(module)
+        for group in ("_parameters", "_buffers", "_modules"):
+            members = attributes.get(group)
+            if not isinstance(members, dict):
+                continue
+            for name, item in dict.items(members):
+                if item is None:
+                    continue
+                if issubclass(kind, _INDEXED) and name.isdigit():
+                    inner = f"{path}[{name}]"
+                elif issubclass(kind, _KEYED):
+                    inner = f"{path}[{name!r}]"
+                else:
+                    inner = f"{path}.{name}"
+                self.go(inner, item, depth + 1)
+        for name, item in dict.items(attributes):
+            if name[:1] != "_" and type(item) not in _PLAIN:
+                self.go(f"{path}.{name}", item, depth + 1)
+
+    def _optimizer(self, path: str, optimizer: Any, depth: int) -> None:
+        attributes = object.__getattribute__(optimizer, "__dict__")
+        position: dict[int, str] = {}
+        groups = attributes.get("param_groups")
+        for g, group in enumerate(groups if isinstance(groups, list) else ()):
+            for i, parameter in enumerate(group.get("params", ())):
+                position.setdefault(id(parameter), f"{path}.param_groups[{g}]['params'][{i}]")
+        state = attributes.get("state")
+        if not isinstance(state, dict):
+            return
+        for parameter, entries in dict.items(state):
+            if type(entries) is dict and id(parameter) in position:
+                for key, item in entries.items():
+                    self.go(f"{path}.state[{position[id(parameter)]}][{key!r}]", item, depth + 2)
+
+    def _instance(self, path: str, value: Any, kind: type, depth: int) -> None:
+        for name, item in _attributes(value, kind):
+            if type(item) not in _PLAIN:
+                self.go(f"{path}.{name}", item, depth + 1)
+
+
+def _attributes(value: Any, kind: type) -> Iterator[tuple[str, Any]]:
+    """Instance attributes, slots included, by the type's own descriptors."""
+    try:
+        attributes = object.__getattribute__(value, "__dict__")
+    except AttributeError:
+        attributes = None
+    if type(attributes) is dict:
+        yield from list(attributes.items())[:MOST_ENTRIES]
+    for base in kind.__mro__:
+        slots = base.__dict__.get("__slots__", ())
+        for name in (slots,) if isinstance(slots, str) else tuple(slots):
+            member = base.__dict__.get(name)
+            if isinstance(member, types.MemberDescriptorType):
+                try:
+                    yield name, member.__get__(value, kind)
+                except AttributeError:
+                    continue
+
+
+def _key(key: Any) -> str | None:
+    """A dictionary key as it is written, strings in single quotes; None when it cannot be written."""
+    kind = type(key)
+    if kind is str:
+        return repr(key) if "'" not in key else "'" + key.replace("'", "\\'") + "'"
+    if kind in (int, bool, float, type(None)):
+        return repr(key)
+    if kind is tuple:
+        parts = [_key(part) for part in key]
+        if None in parts:
+            return None
+        return "(" + ", ".join(map(str, parts)) + ("," if len(parts) == 1 else "") + ")"
+    return None
+
+
+class Names:
+    """What each variable of each frame led to at the last look, and what changed since."""
+
+    def __init__(self, program_module: str) -> None:
+        self._module = program_module
+        self.frames: dict[int, dict[str, dict[str, int]]] = {0: {}}
+        """Frame → variable → expression → tensor id."""
+        self.ever: dict[int, set[str]] = {0: set()}
+        """Expressions of each frame that ever led to a tensor."""
+
+    def walk(self, variable: str, value: Any) -> Found:
+        """Tensors behind a variable, each with its expression."""
+        walk = Walk(self._module)
+        walk.go(variable, value)
+        return walk.found
+
+    def leave(self, frame: int) -> None:
+        """A frame is gone."""
+        self.frames.pop(frame, None)
+        self.ever.pop(frame, None)

@@ -1,0 +1,306 @@
+"""Looks at what a statement did: names, tensors, storages, graph; and ends its step.
+
+The order matters. Names first, so that tensors found by name are known; then everything touched, written or
+exported; then what was written is held against what autograd saved; last, with every reference of ours
+dropped, what died. Versions are read here, at the end of the line: an op's bump comes after the op.
+"""
+
+from typing import Any
+
+import torch
+
+from ..schema import Limits
+from .autograd import Graph
+from .calls import Calls
+from .changes import Effects, layers_between
+from .folding import Folded, compact
+from .lines import LimitReached, OpenStep
+from .names import Names
+from .statements import StatementMap
+from .storage import FULL_RECORDS, Ledger, TensorRow
+from .stream import Stream
+
+_CREDIT_PER_STEP = 250
+_MOST_CREDIT = 5000
+
+
+class StepObserver:
+    """Puts the parts together, statement by statement."""
+
+    def __init__(
+        self,
+        statements: StatementMap,
+        limits: Limits,
+        stream: Stream,
+        ledger: Ledger,
+        graph: Graph,
+        calls: Calls,
+        names: Names,
+    ) -> None:
+        self._statements = statements
+        self._limits = limits
+        self._stream = stream
+        self._ledger = ledger
+        self._graph = graph
+        self._calls = calls
+        self._names = names
+        self._globals: dict[str, Any] = {}
+        self._executed = 0
+        self._executions = [0] * len(statements.rows)
+        self._credit = _MOST_CREDIT
+        self._full_cost = 0
+        self._functions: dict[int, str] = {}
+        self.folded = Folded()
+        calls.failures.names = names.frames
+
+    def use_globals(self, variables: dict[str, Any]) -> None:
+        """The program's global variables."""
+        self._globals = variables
+
+    # -- the life of a step
+
+    def begin(self, step: OpenStep, depth: int) -> None:
+        """A statement begins: everything observed from now on is its."""
+        self._executed += 1
+        if self._executed > self._limits.statements:
+            raise LimitReached("step-limit", f"{self._limits.statements:,} statements")
+        stream = self._stream
+        step.effects.first_storage = self._ledger.next_storage_id()
+        step.effects.peak = dict(self._ledger.alive)
+        step.began = stream.steps_ended
+        step.first_event = stream.position()
+        self._executions[step.statement] += 1
+        self._credit = min(_MOST_CREDIT, self._credit + _CREDIT_PER_STEP)
+        self._calls.serial += 1
+        self._make_current(step)
+        if not self.folding():
+            stream.breathe(step.statement)
+
+    def _make_current(self, step: OpenStep) -> None:
+        ledger = self._ledger
+        ledger.effects = step.effects
+        ledger.line = self._statements.rows[step.statement][1]
+        ledger.full_records = self._executions[step.statement] <= FULL_RECORDS
+        self._calls.failures.frame = step.watch.frame_id
+
+    def end(self, step: OpenStep, depth: int, caller: OpenStep | None) -> None:
+        """Write the step down and hand its effects to its caller."""
+        effects, frame = step.effects, step.watch.frame_id
+        names = self._names.frames.get(frame, {})
+        ever = self._names.ever.setdefault(frame, set())
+        changed = effects.changed(frame, names, ever)
+        ever.update(path for where, path in effects.names if where == frame)
+        lamps = effects.lit(changed)
+        peak = {device: n for device, n in effects.peak.items() if n}
+        row = {
+            "statement": step.statement,
+            "frame": frame,
+            "depth": depth,
+            "began": step.began,
+            "first_event": step.first_event,
+            "executions": 1,
+            "raised": step.raised,
+            "changed": changed,
+            "lamps": lamps,
+            "peak_bytes": peak,
+        }
+        if self.folding():
+            self.folded.add(row)
+            if len(self._stream.events) > Folded.MOST_EVENTS:
+                self._stream.events = compact(self._stream.events)
+        else:
+            self._stream.end_step(row)
+        if caller is not None:
+            effects.hand_to(caller.effects)
+            self._calls.serial += 1
+            self._make_current(caller)
+
+    def folding(self) -> bool:
+        """Steps are no longer kept one by one."""
+        return self._stream.steps_ended >= self._limits.steps_kept or self._stream.full()
+
+    def enter(self, frame_id: int, frame: Any) -> None:
+        """A function is called: its arguments are names before its first line."""
+        self._stream.events.append({"kind": "call", "frame": frame_id, "function": frame.f_code.co_qualname})
+        self._names.frames[frame_id] = {}
+        self._names.ever[frame_id] = set()
+        self._observe(frame_id, frame.f_locals, None)
+        self._names.ever[frame_id].update(
+            path for paths in self._names.frames[frame_id].values() for path in paths
+        )
+
+    def leave(self, frame_id: int) -> None:
+        """A function is left."""
+        self._stream.events.append({"kind": "return", "frame": frame_id})
+        self._names.leave(frame_id)
+
+    def fault(self, error: BaseException) -> None:
+        """A fault of ours."""
+        self._calls.failures.internal(error)
+
+    # -- looking
+
+    def look(self, step: OpenStep) -> None:
+        """Tell what the running statement did since the last look."""
+        frame = step.frame
+        variables = self._globals if step.watch.frame_id == 0 else frame.f_locals
+        self._observe(step.watch.frame_id, variables, step.statement)
+
+    def look_for_the_last_time(self) -> None:
+        """The program is over: look at everything once more."""
+        self._credit, self._full_cost = 1 << 60, 0
+        if self._calls.busy:
+            return
+        self._observe(0, self._globals, None)
+        self._guarded(self._ledger.record_what_is_left)
+        self._guarded(self._ledger.sweep_storages)
+
+    def _observe(self, frame: int, variables: dict[str, Any], statement: int | None) -> None:
+        calls = self._calls
+        if calls.busy:
+            return
+        calls.busy = True
+        try:
+            with torch._C.DisableTorchFunction(), torch._C._DisableTorchDispatch():
+                self._look_at_tensors(frame, variables, statement)
+                self._ledger.sweep()
+        except Exception as error:
+            calls.failures.internal(error)
+        finally:
+            calls.busy = False
+
+    def _guarded(self, action: Any) -> None:
+        self._calls.busy = True
+        try:
+            with torch._C.DisableTorchFunction(), torch._C._DisableTorchDispatch():
+                action()
+        except Exception as error:
+            self._calls.failures.internal(error)
+        finally:
+            self._calls.busy = False
+
+    def _look_at_tensors(self, frame: int, variables: dict[str, Any], statement: int | None) -> None:
+        """Everything that may have changed. Holds tensors; holds none when it returns."""
+        calls, ledger = self._calls, self._ledger
+        seen: set[int] = set()
+        for t in self._scan(frame, variables, statement):
+            if id(t) not in seen:
+                seen.add(id(t))
+                ledger.glance(t)
+        if not calls.backward_roots_seen:
+            calls.after_backward(ledger.with_grad_fn())
+        while calls.touched or calls.written or ledger.written:
+            rows, calls.touched = list(calls.touched.values()), {}
+            storages = {**calls.written, **ledger.written}
+            calls.written, ledger.written = {}, {}
+            for storage in storages.values():
+                rows.extend(storage.tensors.values())
+            for row in {r.id: r for r in rows}.values():
+                t = row.ref()
+                if t is not None:
+                    ledger.update(t)
+            for storage in storages.values():
+                self._graph.check_versions(storage)
+        for row_id in list(calls.exported):
+            t = calls.exported[row_id].ref()
+            if t is None:
+                del calls.exported[row_id]
+            else:
+                ledger.update(t)
+        if ledger.written:
+            self._look_at_tensors_again()
+        self._tell_births(seen)
+
+    def _look_at_tensors_again(self) -> None:
+        """An exported storage was found written: look at who else is on it or over its bytes."""
+        storages, self._ledger.written = self._ledger.written, {}
+        for storage in storages.values():
+            for t in self._ledger.siblings(storage):
+                self._ledger.update(t)
+            self._graph.check_versions(storage)
+        self._ledger.written = {}
+
+    def _tell_births(self, named: set[int]) -> None:
+        """New tensors and the layers in which they differ from what they were made from."""
+        births, self._calls.births = self._calls.births, {}
+        for row in self._ledger.take_new_rows():
+            if row.state is None:
+                continue
+            origin = births.get(row.id)
+            if row.id not in births:
+                origin = self._ledger.origin_of(row)
+            self._ledger.effects.bear(row.id, _differs(origin, row))
+
+    # -- names
+
+    def _scan(self, frame: int, variables: dict[str, Any], statement: int | None) -> list[Any]:
+        """Walk from the names of a frame and the globals; returns the tensors found."""
+        mentioned = () if statement is None else self._statements.mentions[statement]
+        full = statement is None or self._full_cost <= self._credit
+        found: list[Any] = []
+        cost = self._scan_frame(frame, variables, None if full else mentioned, found)
+        if frame != 0:
+            outer = [n for n in mentioned if n not in variables]
+            cost += self._scan_frame(0, self._globals, None if full else tuple(outer), found)
+        if full:
+            self._full_cost = cost
+        self._credit -= cost
+        return found
+
+    def _scan_frame(
+        self,
+        frame: int,
+        variables: dict[str, Any],
+        only: tuple[str, ...] | None,
+        found: list[Any],
+    ) -> int:
+        known = self._names.frames.setdefault(frame, {})
+        candidates = list(variables) if only is None else only
+        cost = len(candidates) // 8
+        for variable in candidates:
+            if variable[:2] == "__" and variable[-2:] == "__":
+                continue
+            walked = self._names.walk(variable, variables.get(variable))
+            cost += 1 + len(walked)
+            paths: dict[str, int] = {}
+            for path, t in walked:
+                paths[path] = self._ledger.tensor(t).id
+                found.append(t)
+            before = known.get(variable)
+            if paths != (before or {}):
+                self._bind(frame, variable, before or {}, paths)
+        if only is None:
+            for variable in [v for v in known if v not in variables]:
+                self._bind(frame, variable, known[variable], {})
+        return cost
+
+    def _bind(self, frame: int, variable: str, before: dict[str, int], paths: dict[str, int]) -> None:
+        self._stream.events.append({"kind": "names", "frame": frame, "root": variable, "paths": paths})
+        if paths:
+            self._names.frames[frame][variable] = paths
+        else:
+            self._names.frames[frame].pop(variable, None)
+        effects: Effects = self._ledger.effects
+        for path in {**before, **paths}:
+            old, new = before.get(path), paths.get(path)
+            if old != new:
+                effects.bind(frame, path, old, new)
+
+
+def _differs(origin: Any, row: TensorRow) -> set[str]:
+    """Layers in which a new tensor differs from its origin; from nothing: all that it has."""
+    state = row.state
+    assert state is not None
+    key = state[0]
+    if origin is None:
+        made = {"data", "metadata"}
+        if key[9]:
+            made.add("autograd")
+        if key[5] not in ("cpu",):
+            made.add("device")
+        return made
+    before = (origin[0], origin[1], None, None, None, state[5])
+    layers = layers_between(before, (key, state[1], None, None, None, state[5]))
+    if origin[0][9] == key[9]:
+        layers.discard("autograd")
+    return layers

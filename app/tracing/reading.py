@@ -1,0 +1,240 @@
+"""Reads facts off a tensor without going through anything the program could have overridden.
+
+Every read uses the descriptors of `torch._C.TensorBase`, so a subclass's properties and
+`__torch_function__` never run. Callers hold `DisableTorchFunction` and `_DisableTorchDispatch`.
+Some reads kill the process or raise for some layouts; here is where that is known: values are read
+only when every element lies inside the allocation, else PyTorch reads freed memory.
+"""
+
+import ctypes
+import zlib
+from typing import Any
+
+import torch
+
+from ..schema.values import plain_number
+
+_Base = torch._C.TensorBase
+
+
+def _getter(name: str) -> Any:
+    return getattr(_Base, name).__get__
+
+
+get_shape = _getter("shape")
+get_dtype = _getter("dtype")
+get_device = _getter("device")
+get_layout = _getter("layout")
+get_requires_grad = _getter("requires_grad")
+get_is_leaf = _getter("is_leaf")
+get_grad_fn = _getter("grad_fn")
+get_grad = _getter("grad")
+get_version = _getter("_version")
+get_retains_grad = _getter("retains_grad")
+get_is_quantized = _getter("is_quantized")
+get_is_nested = _getter("is_nested")
+stride_of = _Base.stride
+offset_of = _Base.storage_offset
+storage_of = _Base.untyped_storage
+is_contiguous = _Base.is_contiguous
+is_inference = _Base.is_inference
+is_conj = _Base.is_conj
+is_neg = _Base.is_neg
+numel = _Base.numel
+element_size = _Base.element_size
+to_list = _Base.tolist
+
+_dtype_names: dict[Any, str] = {}
+_device_names: dict[Any, str] = {}
+_layout_names: dict[Any, str] = {}
+_BYTES_HASHED_WHOLE = 4 << 20
+_SAMPLES = 65_536
+_CORNER = 8
+
+
+def dtype_name(dtype: Any) -> str:
+    """`torch.float32` and so on."""
+    name = _dtype_names.get(dtype)
+    if name is None:
+        name = _dtype_names[dtype] = str(dtype)
+    return name
+
+
+def device_name(device: Any) -> str:
+    """`cpu`, `cuda:0` and so on."""
+    name = _device_names.get(device)
+    if name is None:
+        name = _device_names[device] = str(device)
+    return name
+
+
+def layout_name(layout: Any) -> str:
+    """`torch.strided` and so on."""
+    name = _layout_names.get(layout)
+    if name is None:
+        name = _layout_names[layout] = str(layout)
+    return name
+
+
+def view_key(t: Any) -> tuple[Any, ...]:
+    """How `t` looks at its storage: the fields of `schema.TensorView`, in order.
+
+    What PyTorch raises on is None.
+    """
+    layout = get_layout(t)
+    shape: tuple[int, ...] | None
+    stride: tuple[int, ...] | None
+    try:
+        shape = tuple(map(int, get_shape(t)))
+    except Exception:
+        shape = None
+    offset: int | None = None
+    stride = contiguous = None
+    conj = neg = False
+    if layout is torch.strided and shape is not None:
+        try:
+            stride = tuple(map(int, stride_of(t)))
+            offset = int(offset_of(t))
+            contiguous = is_contiguous(t)
+            conj, neg = is_conj(t), is_neg(t)
+        except Exception:
+            stride = offset = None
+    try:
+        leaf = get_is_leaf(t)
+    except RuntimeError:
+        leaf = None
+    return (
+        shape,
+        stride,
+        offset,
+        dtype_name(get_dtype(t)),
+        layout_name(layout),
+        device_name(get_device(t)),
+        contiguous,
+        conj,
+        neg,
+        get_requires_grad(t),
+        leaf,
+    )
+
+
+def version_of(t: Any) -> int | None:
+    """The version counter; None for an inference tensor."""
+    if is_inference(t):
+        return None
+    try:
+        return int(get_version(t))
+    except RuntimeError:
+        return None
+
+
+def quantizer_of(t: Any) -> str | None:
+    """Scale and zero point in words; None unless quantized."""
+    if not get_is_quantized(t):
+        return None
+    try:
+        if t.qscheme() in (torch.per_tensor_affine, torch.per_tensor_symmetric):
+            return f"scale {t.q_scale()}, zero_point {t.q_zero_point()}"
+        scales = [plain_number(s) for s in t.q_per_channel_scales().tolist()]
+        return f"scales {scales}, axis {t.q_per_channel_axis()}"
+    except RuntimeError:
+        return None
+
+
+def is_readable(t: Any, nbytes: int, address: int) -> bool:
+    """Every element of the strided tensor `t` lies inside its `nbytes` at `address`."""
+    count = numel(t)
+    if count == 0:
+        return True
+    last = offset_of(t) + sum((n - 1) * s for n, s in zip(get_shape(t), stride_of(t), strict=True))
+    return bool(address) and (last + 1) * element_size(t) <= nbytes
+
+
+def read_bytes(address: int, nbytes: int) -> bytes:
+    """A copy of the bytes at `address`."""
+    return ctypes.string_at(address, nbytes) if nbytes else b""
+
+
+def digest(address: int, nbytes: int) -> int:
+    """A checksum of large storages, so that writes past the version counter are noticed.
+
+    Above 4 MiB only the first and last MiB and 4,096 places between are looked at: a write elsewhere
+    is noticed by its version, or not at all.
+    """
+    if nbytes <= _BYTES_HASHED_WHOLE:
+        view = (ctypes.c_char * nbytes).from_address(address)
+        return zlib.crc32(view)
+    edge = 1 << 20
+    checksum = zlib.crc32((ctypes.c_char * edge).from_address(address))
+    checksum = zlib.crc32((ctypes.c_char * edge).from_address(address + nbytes - edge), checksum)
+    gap = (nbytes - 2 * edge) // 4096
+    places = b"".join(ctypes.string_at(address + edge + i * gap, 8) for i in range(4096))
+    return zlib.crc32(places, checksum)
+
+
+def nested_values(t: Any) -> Any:
+    """Values of `t` as the state document has them; None when PyTorch cannot say.
+
+    Sparse tensors are made dense, quantized ones dequantized, nested ones a list per component.
+    """
+    try:
+        with torch.no_grad():
+            if get_is_nested(t):
+                return [_plain(to_list(part)) for part in t.detach().unbind()]
+            if get_is_quantized(t):
+                t = t.detach().dequantize()
+            if get_layout(t) is not torch.strided:
+                t = t.detach().to_dense()
+            return _plain(to_list(t.detach()))
+    except (RuntimeError, NotImplementedError, TypeError, ValueError):
+        return None
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, list):
+        return [_plain(v) for v in value]
+    if isinstance(value, complex):
+        return [plain_number(value.real), plain_number(value.imag)]
+    return plain_number(value)
+
+
+def summary(t: Any) -> dict[str, Any] | None:
+    """A `schema.TensorSummary` of a large strided tensor, from at most 65,536 of its elements."""
+    try:
+        with torch.no_grad():
+            flat = t.detach()
+            count = numel(flat)
+            corner = flat
+            while corner.dim() > 2:
+                corner = corner[0]
+            corner = corner[(slice(_CORNER),) * corner.dim()]
+            sample = _sample(flat, count)
+            figures: dict[str, Any] = {"minimum": None, "maximum": None, "mean": None}
+            if not sample.is_complex():
+                wide = sample.to(torch.float64)
+                figures = {
+                    "minimum": plain_number(wide.min().item()),
+                    "maximum": plain_number(wide.max().item()),
+                    "mean": plain_number(wide.mean().item()),
+                }
+            return {
+                "elements": count,
+                "looked_at": numel(sample),
+                **figures,
+                "corner": _plain(to_list(corner)),
+            }
+    except (RuntimeError, NotImplementedError, TypeError, IndexError):
+        return None
+
+
+def _sample(t: Any, count: int) -> Any:
+    """All elements, or about 65,536 of them taken at even steps along the longest dimension."""
+    if count <= _SAMPLES:
+        return t
+    longest = max(range(t.dim()), key=lambda d: t.shape[d])
+    every = -(-count // _SAMPLES)
+    if every < t.shape[longest]:
+        picked = t[(slice(None),) * longest + (slice(None, None, every),)]
+    else:
+        picked = t.select(longest, 0)
+    return picked if numel(picked) <= 2 * _SAMPLES else _sample(picked, numel(picked))

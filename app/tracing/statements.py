@@ -1,0 +1,152 @@
+"""The statements of a program, from its syntax tree: which line belongs to which, which names it mentions.
+
+A compound statement owns its header only; `except X as e` is a statement of its own. Several simple
+statements on one line count as one: Python reports the line once. Nothing here runs the program.
+"""
+
+import ast
+from collections.abc import Iterator
+
+PROGRAM = "<program>"
+"""File name of the reader's program in code objects and tracebacks."""
+
+_BODIES = ("body", "orelse", "finalbody", "handlers", "cases")
+_COMPILER_WORDS = frozenset(
+    {"compile", "cond", "while_loop", "export", "jit", "_dynamo", "make_fx", "explain", "script"}
+)
+_COMPOUND = (
+    ast.For,
+    ast.AsyncFor,
+    ast.While,
+    ast.If,
+    ast.With,
+    ast.AsyncWith,
+    ast.Try,
+    ast.TryStar,
+    ast.Match,
+    ast.FunctionDef,
+    ast.AsyncFunctionDef,
+    ast.ClassDef,
+    ast.ExceptHandler,
+)
+
+
+class Columns:
+    """Translates the UTF-8 columns of the syntax tree and of code objects to characters."""
+
+    def __init__(self, source: str) -> None:
+        self._lines = source.replace("\r\n", "\n").replace("\r", "\n").split("\n")
+        self._ascii = source.isascii()
+
+    def character(self, line: int, utf8_column: int) -> int:
+        """Column in characters of a column in UTF-8 bytes."""
+        if self._ascii or not 0 < line <= len(self._lines):
+            return utf8_column
+        before = self._lines[line - 1].encode("utf-8", "surrogatepass")[:utf8_column]
+        return len(before.decode("utf-8", "ignore"))
+
+    def text(self, line: int, start: int, end_line: int, end: int) -> str | None:
+        """The characters of a range within one line; None for a longer one."""
+        if line != end_line or not 0 < line <= len(self._lines):
+            return None
+        return self._lines[line - 1][start:end]
+
+
+class StatementMap:
+    """Statements by index, in source order of their headers.
+
+    Args:
+        source: A program that compiles.
+
+    Raises:
+        SyntaxError, ValueError: It does not.
+    """
+
+    def __init__(self, source: str) -> None:
+        self.columns = Columns(source)
+        tree = ast.parse(source, PROGRAM)
+        self.rows: list[tuple[str, int, int, int, int]] = []
+        """Per statement: kind, line, column, end line, end column; the end of its header."""
+        self.mentions: list[tuple[str, ...]] = []
+        """Per statement: the names it mentions, its body aside."""
+        self.of_line: dict[int, int] = {}
+        self.uses_compiler = any(_speaks_to_compiler(node) for node in ast.walk(tree))
+        """It asks for compiled or exported code, which an API mode would split or disable."""
+        self._add(tree.body)
+
+    def _add(self, body: list[ast.stmt] | list[ast.ExceptHandler] | list[ast.match_case]) -> None:
+        for node in body:
+            if isinstance(node, ast.match_case):
+                self._add(node.body)
+                continue
+            self._add_one(node)
+            for name in _BODIES:
+                inner = getattr(node, name, None)
+                if isinstance(inner, list) and isinstance(node, _COMPOUND):
+                    self._add(inner)
+
+    def _add_one(self, node: ast.stmt | ast.ExceptHandler) -> None:
+        index = len(self.rows)
+        line, column = node.lineno, node.col_offset
+        end_line = node.end_lineno or line
+        end_column = node.end_col_offset or column
+        if isinstance(node, _COMPOUND):
+            end_line, end_column = _header_end(node)
+        self.rows.append(
+            (
+                type(node).__name__,
+                line,
+                self.columns.character(line, column),
+                end_line,
+                self.columns.character(end_line, end_column),
+            )
+        )
+        self.mentions.append(tuple(sorted(set(_mentioned(node)))))
+        first = min([line, *(d.lineno for d in getattr(node, "decorator_list", ()))])
+        for owned in range(first, end_line + 1):
+            self.of_line.setdefault(owned, index)
+
+
+def _speaks_to_compiler(node: ast.AST) -> bool:
+    if isinstance(node, ast.Attribute):
+        return node.attr in _COMPILER_WORDS
+    return isinstance(node, ast.alias) and node.name.split(".")[-1] in _COMPILER_WORDS
+
+
+def _header_end(node: ast.stmt | ast.ExceptHandler) -> tuple[int, int]:
+    """Where the last expression of a compound statement's header ends."""
+    body = {id(child) for name in _BODIES for child in getattr(node, name, None) or ()}
+    decorators = {id(d) for d in getattr(node, "decorator_list", ())}
+    end = (node.lineno, node.col_offset)
+    for child in ast.iter_child_nodes(node):
+        if id(child) in body or id(child) in decorators:
+            continue
+        for part in ast.walk(child):
+            line, column = getattr(part, "end_lineno", None), getattr(part, "end_col_offset", None)
+            if line is not None and column is not None:
+                end = max(end, (line, column))
+    return end
+
+
+def _mentioned(node: ast.AST) -> Iterator[str]:
+    """Names a statement reads, binds or deletes, those in nested statements of its body aside."""
+    skip = {id(child) for name in _BODIES for child in getattr(node, name, None) or ()}
+    if not isinstance(node, _COMPOUND):
+        skip = set()
+    todo: list[ast.AST] = [node]
+    while todo:
+        part = todo.pop()
+        match part:
+            case ast.Name():
+                yield part.id
+            case ast.arg():
+                yield part.arg
+            case ast.FunctionDef() | ast.AsyncFunctionDef() | ast.ClassDef():
+                yield part.name
+            case ast.ExceptHandler(name=str(name)) | ast.MatchAs(name=str(name)):
+                yield name
+            case ast.alias():
+                yield (part.asname or part.name).split(".")[0]
+            case ast.Global() | ast.Nonlocal():
+                yield from part.names
+        todo.extend(child for child in ast.iter_child_nodes(part) if id(child) not in skip)
