@@ -1,0 +1,164 @@
+"""The environment, read once, as a frozen value.
+
+Only roots import this module; they pass values down. It starts nothing and checks nothing but types.
+"""
+
+import os
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from .schema import Limits
+
+KIB, MIB = 1024, 1024 * 1024
+
+
+@dataclass(frozen=True, kw_only=True)
+class Settings:
+    """What a server is told from outside. Every field can be set by a variable of the environment."""
+
+    host: str = "127.0.0.1"
+    """HOST: the address to listen on."""
+
+    port: int = 8000
+    """PORT: the port to listen on."""
+
+    public_url: str | None = None
+    """PUBLIC_URL: how readers reach the server, for links in embeds; else taken from each request."""
+
+    frame_ancestors: str = "*"
+    """FRAME_ANCESTORS: which sites may embed a player, as in a Content-Security-Policy."""
+
+    lessons: Path | None = None
+    """LESSONS: a folder with lessons to serve instead of the built-in ones."""
+
+    require_sandbox: bool = False
+    """REQUIRE_SANDBOX: `1` refuses to start where programs cannot be confined."""
+
+    sandboxes: int = field(default_factory=lambda: os.cpu_count() or 1)
+    """SANDBOXES: programs that run at the same time; one per core."""
+
+    queue: int = 32
+    """QUEUE: requests that may wait for a sandbox; more are refused."""
+
+    source_bytes: int = 64 * KIB
+    """SOURCE_BYTES: longest program, in UTF-8."""
+
+    wall_s: float = 5.0
+    """WALL_SECONDS: time until a program is stopped."""
+
+    cpu_s: int = 4
+    """CPU_SECONDS: processor time until a program is stopped."""
+
+    memory_bytes: int = 512 * MIB
+    """MEMORY_BYTES: memory a program may use above an idle sandbox."""
+
+    steps_kept: int = 2_000
+    """STEPS: steps kept one by one; later iterations are folded."""
+
+    statements: int = 1_000_000
+    """STATEMENTS: executed statements until a program is stopped."""
+
+    stdout_kept_bytes: int = 64 * KIB
+    """STDOUT_KEPT_BYTES: output that is kept."""
+
+    stdout_bytes: int = 8 * MIB
+    """STDOUT_BYTES: output until a program is stopped."""
+
+    trace_bytes: int = 4 * MIB
+    """TRACE_BYTES: size of a trace."""
+
+    value_elements: int = 1_024
+    """VALUE_ELEMENTS: tensors up to this size have every value recorded."""
+
+    @property
+    def limits(self) -> Limits:
+        """The limits of one run."""
+        return Limits(
+            wall_s=self.wall_s,
+            cpu_s=self.cpu_s,
+            memory_bytes=self.memory_bytes,
+            steps_kept=self.steps_kept,
+            statements=self.statements,
+            stdout_kept_bytes=self.stdout_kept_bytes,
+            stdout_bytes=self.stdout_bytes,
+            trace_bytes=self.trace_bytes,
+            value_elements=self.value_elements,
+        )
+
+    @classmethod
+    def from_env(cls, environment: Mapping[str, str] | None = None) -> "Settings":
+        """Read the settings.
+
+        Args:
+            environment: The variables; those of this process if None.
+
+        Raises:
+            SettingInvalid: A variable does not hold what it should.
+
+        >>> Settings.from_env({"PORT": "9000"}).port
+        9000
+        """
+        variables = os.environ if environment is None else environment
+        values: dict[str, object] = {}
+        for name, (variable, read) in _VARIABLES.items():
+            text = variables.get(variable, "")
+            if not text:
+                continue
+            try:
+                values[name] = read(text)
+            except ValueError as e:
+                raise SettingInvalid(f"{variable}={text!r} cannot be read: {e}") from e
+        return cls(**values)  # type: ignore[arg-type]  # _VARIABLES reads each by its own type
+
+
+class SettingInvalid(ValueError):
+    """A variable of the environment does not hold what it should."""
+
+
+def _count(text: str) -> int:
+    number = int(text)
+    if number < 1:
+        raise ValueError("it must be at least 1")
+    return number
+
+
+def _seconds(text: str) -> float:
+    number = float(text)
+    if not 0 < number < 3600:
+        raise ValueError("it must be between 0 and 3600")
+    return number
+
+
+def _switch(text: str) -> bool:
+    if text.lower() not in {"0", "1", "true", "false", "yes", "no"}:
+        raise ValueError("it must be 1 or 0")
+    return text.lower() in {"1", "true", "yes"}
+
+
+def _line(text: str) -> str:
+    if any(ord(c) < 32 or c in ";," for c in text):
+        raise ValueError("it must be one line without ';' and ','")
+    return text.rstrip("/")
+
+
+_VARIABLES: dict[str, tuple[str, Callable[[str], object]]] = {
+    "host": ("HOST", str),
+    "port": ("PORT", int),
+    "public_url": ("PUBLIC_URL", _line),
+    "frame_ancestors": ("FRAME_ANCESTORS", _line),
+    "lessons": ("LESSONS", Path),
+    "require_sandbox": ("REQUIRE_SANDBOX", _switch),
+    "sandboxes": ("SANDBOXES", _count),
+    "queue": ("QUEUE", _count),
+    "source_bytes": ("SOURCE_BYTES", _count),
+    "wall_s": ("WALL_SECONDS", _seconds),
+    "cpu_s": ("CPU_SECONDS", _count),
+    "memory_bytes": ("MEMORY_BYTES", _count),
+    "steps_kept": ("STEPS", _count),
+    "statements": ("STATEMENTS", _count),
+    "stdout_kept_bytes": ("STDOUT_KEPT_BYTES", _count),
+    "stdout_bytes": ("STDOUT_BYTES", _count),
+    "trace_bytes": ("TRACE_BYTES", _count),
+    "value_elements": ("VALUE_ELEMENTS", _count),
+}

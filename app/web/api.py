@@ -1,0 +1,163 @@
+"""The API: run a program, ask how the server is. Refusals are in `problems`, streams in `stream`.
+
+It does not run programs itself; it is given a `Runner`.
+"""
+
+from collections.abc import AsyncIterator
+from typing import Annotated, Any, Literal
+
+from fastapi import APIRouter, Query, Request
+from fastapi.responses import JSONResponse, Response, StreamingResponse
+
+from ..errors import RequestInvalid
+from ..schema import Trace, TraceRequest
+from ..schema.replay import state_document
+from ..schema.state import StateDocument
+from .bodies import read_trace_request
+from .problems import STATUS
+from .runner import Runner
+from .stream import lines_of
+
+NDJSON = "application/x-ndjson"
+
+_PROBLEM_SCHEMA = {
+    "type": "object",
+    "required": ["code", "message"],
+    "properties": {
+        "code": {"type": "string", "description": "Stable name for programs."},
+        "message": {"type": "string", "description": "One or two sentences for the reader."},
+        "limit": {"type": "integer", "description": "The limit that was met, where there was one."},
+    },
+}
+
+
+def _problems() -> dict[int | str, dict[str, Any]]:
+    """What OpenAPI says about refusals, from the table of `problems`."""
+    codes: dict[int, list[str]] = {}
+    for error, status in STATUS.items():
+        codes.setdefault(status, []).append("internal" if status == 500 else error.code)
+    return {
+        status: {
+            "description": ", ".join(f"`{name}`" for name in names),
+            "content": {"application/problem+json": {"schema": _PROBLEM_SCHEMA}},
+        }
+        for status, names in sorted(codes.items())
+    }
+
+
+_BODY = {
+    "requestBody": {
+        "required": True,
+        "content": {"application/json": {"schema": {"$ref": "#/components/schemas/TraceRequest"}}},
+    }
+}
+
+
+def api_router(runner: Runner, source_bytes: int) -> APIRouter:
+    """The routes of the API.
+
+    Args:
+        runner: Runs programs.
+        source_bytes: Longest program, in UTF-8.
+    """
+    router = APIRouter(tags=["API"])
+
+    @router.post(
+        "/api/trace",
+        summary="Run a program and trace it",
+        response_class=Response,
+        responses={
+            200: {
+                "description": "The trace, also of a program that raised or met a limit. With "
+                f"`Accept: {NDJSON}` lines while it runs, with `format=state` a state document.",
+                "content": {
+                    "application/json": {
+                        "schema": {
+                            "anyOf": [
+                                {"$ref": "#/components/schemas/Trace"},
+                                {"$ref": "#/components/schemas/StateDocument"},
+                            ]
+                        }
+                    },
+                    NDJSON: {"schema": {"type": "string"}},
+                },
+            },
+            **_problems(),
+        },
+        openapi_extra=_BODY,
+    )
+    async def trace(
+        request: Request,
+        format: Annotated[
+            Literal["trace", "state"], Query(description="`state`: the state after one step instead.")
+        ] = "trace",
+        step: Annotated[
+            int | None, Query(description="With `format=state`: which step; else the last.")
+        ] = None,
+    ) -> Response:
+        if step is not None and format != "state":
+            raise RequestInvalid("The parameter 'step' goes with 'format=state'.")
+        program = await read_trace_request(request, source_bytes)
+        if format == "trace" and NDJSON in request.headers.get("accept", ""):
+            return await _streamed(runner, program)
+        result = await runner.run(program)
+        return _record(result if format == "trace" else _state(result, step))
+
+    @router.get("/healthz", summary="Whether programs can be run here")
+    async def healthz() -> JSONResponse:
+        status = runner.status()
+        return JSONResponse(
+            {
+                "status": {"ready": "ok", "starting": "starting", "unavailable": "no-sandbox"}[status.state],
+                "reason": status.reason,
+                "torch": status.torch,
+                "sandbox": {"profile": status.profile, "layers": list(status.layers)},
+                "devices": list(status.devices),
+                "queue": {
+                    "running": status.queue.running,
+                    "waiting": status.queue.waiting,
+                    "sandboxes": status.queue.sandboxes,
+                    "places": status.queue.places,
+                },
+            },
+            headers={"Cache-Control": "no-store"},
+        )
+
+    return router
+
+
+async def _streamed(runner: Runner, program: TraceRequest) -> Response:
+    """A stream, once its first item is there: until then a refusal is an ordinary answer."""
+    items = runner.stream(program)
+    first = await anext(items)
+    return StreamingResponse(
+        _closing(items, lines_of(first, items)),
+        media_type=NDJSON,
+        headers={"Cache-Control": "no-store", "X-Accel-Buffering": "no"},
+    )
+
+
+async def _closing(items: AsyncIterator[Any], lines: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
+    """The lines; a client that goes away stops the program."""
+    try:
+        async for line in lines:
+            yield line
+    finally:
+        close = getattr(items, "aclose", None)
+        if close is not None:
+            await close()
+
+
+def _state(trace: Trace, step: int | None) -> StateDocument:
+    try:
+        return state_document(trace, step)
+    except IndexError as e:
+        raise RequestInvalid(f"There is no step {step}: the program took {len(trace.steps)} steps.") from e
+
+
+def _record(record: Trace | StateDocument) -> Response:
+    return Response(
+        record.model_dump_json(by_alias=True),
+        media_type="application/json",
+        headers={"Cache-Control": "no-store"},
+    )

@@ -1,0 +1,69 @@
+"""Headers that every response carries, and the last line of defence: an exception becomes a 500 here.
+
+Plain ASGI, so that streams pass through untouched. What a page may load is `default-src 'none'` and a
+short list; only `/embed/` may be framed by other sites.
+"""
+
+from collections.abc import Awaitable, Callable
+
+from starlette.datastructures import MutableHeaders
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+_POLICY = (
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; font-src 'self'; "
+    "connect-src 'self'; manifest-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors "
+)
+
+# A page that is cross-origin isolated may load the embed, its files and its trace only if they say so.
+_SHARED = ("/embed/", "/static/", "/traces/", "/oembed")
+
+OnFault = Callable[[Request, Exception], Awaitable[Response]]
+
+
+class SecurityHeaders:
+    """Adds the headers and turns what nobody caught into a response."""
+
+    def __init__(self, app: ASGIApp, *, frame_ancestors: str, on_fault: OnFault) -> None:
+        self._app = app
+        self._frame_ancestors = frame_ancestors
+        self._on_fault = on_fault
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer a request."""
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        path: str = scope["path"]
+        started = False
+
+        async def send_with_headers(message: Message) -> None:
+            nonlocal started
+            if message["type"] == "http.response.start":
+                started = True
+                self._add(MutableHeaders(scope=message), path)
+            await send(message)
+
+        try:
+            await self._app(scope, receive, send_with_headers)
+        except Exception as e:
+            response = await self._on_fault(Request(scope), e)
+            if started:
+                raise  # too late for a status: the connection breaks, and the client sees that
+            await response(scope, receive, send_with_headers)
+
+    def _add(self, headers: MutableHeaders, path: str) -> None:
+        embed = path.startswith("/embed/")
+        headers["Content-Security-Policy"] = _POLICY + (self._frame_ancestors if embed else "'self'")
+        headers["X-Content-Type-Options"] = "nosniff"
+        headers["Referrer-Policy"] = "no-referrer"
+        headers["Cross-Origin-Resource-Policy"] = (
+            "cross-origin" if path.startswith(_SHARED) else "same-origin"
+        )
+        if embed:
+            headers["Cross-Origin-Embedder-Policy"] = "require-corp"
+        else:
+            headers["Cross-Origin-Opener-Policy"] = "same-origin"
+        if path.startswith(("/static/", "/traces/", "/oembed")):
+            headers["Access-Control-Allow-Origin"] = "*"

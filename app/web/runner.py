@@ -1,0 +1,80 @@
+"""What the web needs from whoever runs programs.
+
+The web does not import `execution`: `main` hands it something that fits this protocol, whose traces
+are already explained and laid out.
+"""
+
+from collections.abc import AsyncIterator
+from dataclasses import dataclass
+from typing import Literal, Protocol
+
+from ..schema import Chunk, Trace, TraceRequest
+
+
+@dataclass(frozen=True, kw_only=True)
+class QueueStatus:
+    """How busy the sandboxes are."""
+
+    running: int
+    """Programs running now."""
+
+    waiting: int
+    """Requests that wait for a sandbox."""
+
+    sandboxes: int
+    """Programs that can run at the same time."""
+
+    places: int
+    """Requests that may wait."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class RunnerStatus:
+    """Whether programs can be run here, and how."""
+
+    state: Literal["ready", "starting", "unavailable"]
+    """`unavailable`: this machine cannot confine a program, so none is run."""
+
+    reason: str | None
+    """Why programs are not run, in one sentence; None when they are."""
+
+    torch: str | None
+    """Version of the torch that runs them; None while it is not known."""
+
+    profile: str | None
+    """Name of the set of layers that confine a program."""
+
+    layers: tuple[str, ...]
+    """The layers in force."""
+
+    devices: tuple[str, ...]
+    """Devices a program may use."""
+
+    queue: QueueStatus
+    """How busy it is."""
+
+
+class Runner(Protocol):
+    """Runs programs and explains what they did."""
+
+    async def run(self, request: TraceRequest) -> Trace:
+        """Run a program. A program that raises, loops or crashes is a trace.
+
+        Raises:
+            PoolBusy: Every sandbox is busy and the queue is full.
+            SandboxRestarting: Try again soon.
+            SandboxUnavailable: No program is run on this machine.
+            DeviceUnavailable: The device asked for is not to be had.
+        """
+        ...
+
+    def stream(self, request: TraceRequest) -> AsyncIterator[Chunk | Trace]:
+        """Run a program and yield chunks as they arrive; the whole trace is the last item, always.
+
+        Raises what `run` raises, before the first item. Closing the iterator stops the program.
+        """
+        ...
+
+    def status(self) -> RunnerStatus:
+        """Say whether programs can be run. Never raises, never waits."""
+        ...

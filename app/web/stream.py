@@ -1,0 +1,84 @@
+"""A run as lines of JSON, while it happens (`application/x-ndjson`).
+
+    {"event": "start", "schema_version": 1, "environment": {…}, "statements": 9}   before anything has run
+    {"event": "progress", "steps": 120, "line": 7}    steps so far, and the line that runs now (null: none)
+    {"event": "chunk", "chunk": {…}}                  the steps themselves, as a `Chunk` of the schema
+    {"event": "note", "note": {…}}                    a quiet mistake that was noticed
+    {"event": "end", "trace": {…}}                    the whole trace, explained; always the last line
+
+The last line of a stream that a fault of ours cut short is `{"event": "end", "problem": {…}}`.
+A client that only wants a picture of progress and the result may skip every `chunk`.
+"""
+
+import json
+from collections.abc import AsyncIterator
+from typing import Any
+
+from ..errors import AppError
+from ..schema import SCHEMA_VERSION, Chunk, Opening, Steps, Trace
+from .problems import internal_problem, problem_of
+
+
+async def lines_of(first: Chunk | Trace, rest: AsyncIterator[Chunk | Trace]) -> AsyncIterator[bytes]:
+    """The lines of a run.
+
+    Args:
+        first: What the run sent first; it was awaited so that a refusal could still be a status.
+        rest: What comes after it.
+    """
+    line = _Lines()
+    try:
+        for text in line.about(first):
+            yield text
+        async for item in rest:
+            for text in line.about(item):
+                yield text
+    except AppError as e:
+        yield _line("end", problem=problem_of(e))
+    except Exception as e:  # a status is too late: the last line says it
+        yield _line("end", problem=internal_problem(e))
+
+
+class _Lines:
+    """Says what each chunk means; remembers the statements and the steps so far."""
+
+    def __init__(self) -> None:
+        self._lines: list[int] = []
+        self._steps = 0
+        self._started = False
+
+    def about(self, item: Chunk | Trace) -> list[bytes]:
+        if isinstance(item, Trace):
+            return [*self._start(item.environment.model_dump(), len(item.statements)), *self._end(item)]
+        if isinstance(item, Opening):
+            self._lines = [statement.range.line for statement in item.statements]
+            return self._start(item.environment.model_dump(), len(item.statements))
+        chunk = _raw("chunk", chunk=item.model_dump_json(by_alias=True))
+        return [*self._progress(item), chunk] if isinstance(item, Steps) else [chunk]
+
+    def _start(self, environment: dict[str, Any], statements: int) -> list[bytes]:
+        if self._started:
+            return []
+        self._started = True
+        return [_line("start", schema_version=SCHEMA_VERSION, environment=environment, statements=statements)]
+
+    def _progress(self, chunk: Steps) -> list[bytes]:
+        self._steps += len(chunk.steps)
+        running = chunk.running
+        known = running is not None and 0 <= running < len(self._lines)
+        line = self._lines[running] if running is not None and known else None
+        return [_line("progress", steps=self._steps, line=line)]
+
+    def _end(self, trace: Trace) -> list[bytes]:
+        notes = [_raw("note", note=note.model_dump_json(by_alias=True)) for note in trace.notes]
+        return [*notes, _raw("end", trace=trace.model_dump_json(by_alias=True))]
+
+
+def _line(event: str, **members: object) -> bytes:
+    return json.dumps({"event": event, **members}, ensure_ascii=False).encode() + b"\n"
+
+
+def _raw(event: str, **members: str) -> bytes:
+    """A line whose members are JSON already."""
+    pairs = "".join(f',"{name}":{text}' for name, text in members.items())
+    return f'{{"event":"{event}"{pairs}}}\n'.encode()
