@@ -13,7 +13,6 @@ import os
 import shutil
 import subprocess
 import sys
-from functools import partial
 from pathlib import Path
 
 ON_PATH = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
@@ -31,11 +30,11 @@ def find() -> str | None:
     named = os.environ.get("CHROMIUM", "")
     if named:
         return named
-    for look in (*(partial(shutil.which, name) for name in ON_PATH), _playwrights):
-        path = look()
+    for name in ON_PATH:
+        path = shutil.which(name)
         if path and _starts(path):
             return path
-    return None
+    return _playwrights()
 
 
 def install() -> str | None:
