@@ -12,13 +12,13 @@ from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import Response
 from starlette.exceptions import HTTPException
-from starlette_compress import CompressMiddleware
+from starlette_compress import CompressMiddleware, add_compress_type
 
 from ..errors import AppError, RequestInvalid
 from ..lessons.catalog import Catalog
 from ..resources import resource
 from ..schema import Limits
-from .api import api_router
+from .api import NDJSON, api_router
 from .assets import Assets
 from .docs import docs_router, openapi_of
 from .embed import Embeds
@@ -98,6 +98,7 @@ def build(
     app.add_exception_handler(RequestValidationError, refusals.parameters)
     app.add_exception_handler(HTTPException, refusals.http)
     # The last one added is the outermost: headers stand on compressed answers and on faults too.
+    add_compress_type(NDJSON, streaming=True)  # each line is sent when it is there
     app.add_middleware(CompressMiddleware)
     app.add_middleware(SecurityHeaders, frame_ancestors=settings.frame_ancestors, on_fault=refusals.fault)
     return app

@@ -1,7 +1,7 @@
 """What a reader sees of a step without JavaScript: code, lamps, sentences, cells of memory.
 
-Everything is read from a recorded trace. The home page's picture gets its coordinates here; the rest is
-plain HTML that templates lay out. The interactive player is drawn by the browser, not here.
+Everything is read from a recorded trace and laid out as plain HTML by templates. The home page's picture
+is in `picture`; the interactive player is drawn by the browser.
 """
 
 from collections.abc import Mapping
@@ -95,7 +95,7 @@ def step_figure(trace: Trace, step: int, language: Language) -> StepFigure:
         steps=len(trace.steps),
         lines=code_lines(trace, step),
         sentences=tuple(Sentence(s.layer, tuple(parts_of(language, s.id, s.args))) for s in said),
-        storages=_storages(state),
+        storages=storages_of(state),
     )
 
 
@@ -110,7 +110,8 @@ def code_lines(trace: Trace, step: int) -> tuple[CodeLine, ...]:
     )
 
 
-def _storages(state: StateDocument) -> tuple[StorageCard, ...]:
+def storages_of(state: StateDocument) -> tuple[StorageCard, ...]:
+    """The storages that a name of the program leads to, freed ones aside."""
     cards = []
     for identifier, storage in state.storages.items():
         names = {
@@ -121,7 +122,7 @@ def _storages(state: StateDocument) -> tuple[StorageCard, ...]:
         if storage.freed or not names:
             continue
         first = next(iter(names.values()))
-        values = _cells(names)
+        values = cells_of(names)
         size = element_size(first.dtype)
         count = storage.nbytes // size if size else 0
         cards.append(
@@ -133,7 +134,7 @@ def _storages(state: StateDocument) -> tuple[StorageCard, ...]:
                 cells=tuple((i, values.get(i, "")) for i in range(min(count, _MOST_CELLS))),
                 omitted=max(0, count - _MOST_CELLS),
                 views=tuple(
-                    ViewCard(name, _tuple(t.shape), _tuple(t.stride), t.storage_offset or 0)
+                    ViewCard(name, tuple_text(t.shape), tuple_text(t.stride), t.storage_offset or 0)
                     for name, t in names.items()
                 ),
             )
@@ -141,17 +142,17 @@ def _storages(state: StateDocument) -> tuple[StorageCard, ...]:
     return tuple(cards)
 
 
-def _cells(names: Mapping[str, StateTensor]) -> dict[int, str]:
+def cells_of(names: Mapping[str, StateTensor]) -> dict[int, str]:
     """Cell → value, as far as the named tensors show them. Tensors of another dtype are left out."""
     dtype = next(iter(names.values())).dtype
     found: dict[int, str] = {}
     for tensor in names.values():
         if tensor.dtype == dtype:
-            found.update({cell: value for _, cell, value in _elements(tensor)})
+            found.update({cell: value for _, cell, value in elements(tensor)})
     return found
 
 
-def _elements(tensor: StateTensor) -> list[tuple[tuple[int, ...], int, str]]:
+def elements(tensor: StateTensor) -> list[tuple[tuple[int, ...], int, str]]:
     """Index, cell and value of each element of a strided tensor with values."""
     if tensor.stride is None or tensor.values is None or tensor.storage_offset is None:
         return []
@@ -179,130 +180,10 @@ def number_text(value: Any) -> str:
     return str(value)
 
 
-def _tuple(numbers: tuple[int, ...] | None) -> str:
+def tuple_text(numbers: tuple[int, ...] | None) -> str:
     """As PyTorch prints it.
 
-    >>> _tuple((3,)), _tuple((2, 3))
+    >>> tuple_text((3,)), tuple_text((2, 3))
     ('(3,)', '(2, 3)')
     """
     return "–" if numbers is None else str(tuple(numbers))
-
-
-# The home page: two tensors above the strip of their storage. Sizes are in the picture's own units.
-
-CELL_W, CELL_H, GAP = 50, 40, 4
-STRIP_H = 46
-WIDTH = 360
-TOP = 46
-"""Room for the names and their shapes."""
-
-
-@dataclass(frozen=True)
-class PictureCell:
-    """A cell, of a tensor or of the storage."""
-
-    cell: int
-    """Its place in the storage: cells with equal numbers are the same memory."""
-
-    label: str
-    value: str
-    x: float
-    y: float
-    written: bool
-    """The program's last line wrote it."""
-
-
-@dataclass(frozen=True)
-class PictureTensor:
-    """A tensor as a grid."""
-
-    name: str
-    shape: str
-    stride: str
-    x: float
-    cells: tuple[PictureCell, ...]
-
-
-@dataclass(frozen=True)
-class HomePicture:
-    """`x` and its transpose above the one strip they both read."""
-
-    tensors: tuple[PictureTensor, ...]
-    strip: tuple[PictureCell, ...]
-    strip_y: float
-    width: float
-    height: float
-    cell_w: float
-    cell_h: float
-    strip_w: float
-    strip_h: float
-    storage: StorageCard
-    lines: tuple[CodeLine, ...]
-
-    @property
-    def same(self) -> tuple[str, int, str, str]:
-        """What the last line wrote: the second name's element, its cell, the first's element, the value."""
-        here, there = (
-            next(cell for cell in tensor.cells if cell.written) for tensor in reversed(self.tensors)
-        )
-        return here.label, here.cell, there.label, here.value
-
-
-def home_picture(trace: Trace, names: tuple[str, str]) -> HomePicture:
-    """The picture of a trace in which two 2-d names share a storage and the last line writes to it.
-
-    Args:
-        trace: The recorded trace.
-        names: The two names.
-    """
-    after = state_document(trace)
-    before = state_document(trace, len(trace.steps) - 1)
-    tensors = {name: after.tensors[str(after.bindings[name])] for name in names}
-    old = _cells({name: before.tensors[str(before.bindings[name])] for name in names})
-    new = _cells(tensors)
-    written = {cell for cell, value in new.items() if old.get(cell) != value}
-    storage = next(card for card in _storages(after) if card.id == tensors[names[0]].storage)
-    grids, left = [], 0.0
-    for name, tensor in tensors.items():
-        grids.append(_grid(name, tensor, left, written))
-        left = WIDTH - (tensors[names[1]].shape or (0, 0))[1] * (CELL_W + GAP) + GAP
-    rows = max((tensor.shape or (0, 0))[0] for tensor in tensors.values())
-    strip_y = TOP + rows * (CELL_H + GAP) + 62
-    strip_w = (WIDTH + GAP) / len(storage.cells) - GAP
-    strip = tuple(
-        PictureCell(cell, str(cell), value, cell * (strip_w + GAP), strip_y, cell in written)
-        for cell, value in storage.cells
-    )
-    return HomePicture(
-        tensors=tuple(grids),
-        strip=strip,
-        strip_y=strip_y,
-        width=WIDTH,
-        height=strip_y + STRIP_H + 4,
-        cell_w=CELL_W,
-        cell_h=CELL_H,
-        strip_w=strip_w,
-        strip_h=STRIP_H,
-        storage=storage,
-        lines=code_lines(trace, len(trace.steps)),
-    )
-
-
-def _grid(name: str, tensor: StateTensor, left: float, written: set[int]) -> PictureTensor:
-    return PictureTensor(
-        name=name,
-        shape=_tuple(tensor.shape),
-        stride=_tuple(tensor.stride),
-        x=left,
-        cells=tuple(
-            PictureCell(
-                cell,
-                f"{name}[{', '.join(map(str, index))}]",
-                value,
-                left + index[1] * (CELL_W + GAP),
-                TOP + index[0] * (CELL_H + GAP),
-                cell in written,
-            )
-            for index, cell, value in _elements(tensor)
-        ),
-    )

@@ -18,7 +18,8 @@ from ..lessons.questions import LAYERS, Question, until
 from ..messages import Language
 from ..schema import Limits
 from .addresses import base_url
-from .figures import home_picture, step_figure
+from .figures import step_figure
+from .picture import home_picture
 from .runner import Runner
 from .templating import (
     AboutPage,

@@ -20,8 +20,9 @@ from starlette.responses import HTMLResponse
 from ..messages import LANGUAGES, Language, catalogue
 from ..resources import resource
 from .assets import Assets
-from .figures import HomePicture, StepFigure
+from .figures import StepFigure
 from .languages import LANGUAGE_NAMES, negotiate, translations
+from .picture import HomePicture
 
 THEMES = ("light", "dark")
 
