@@ -8,6 +8,7 @@ import hashlib
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
+from typing import Any
 
 from ..schema import Trace
 
@@ -73,6 +74,16 @@ class Recordings:
                 old.unlink()
         path.write_text(trace.model_dump_json(by_alias=True) + "\n", encoding="utf-8")
         return path
+
+
+def comparable(trace: Trace) -> dict[str, Any]:
+    """A trace without what differs from run to run: the addresses of its storages."""
+    plain = trace.model_dump(by_alias=True)
+    for step in plain["steps"]:
+        for event in step["events"]:
+            if event["kind"] == "storage" and event["address"] != "0x0":
+                event["address"] = "somewhere"
+    return plain
 
 
 @lru_cache(maxsize=256)

@@ -1,0 +1,101 @@
+"""ROOT of the server: settings → pool, lessons, routes → one application.
+
+The only module that knows both who runs programs and who speaks HTTP. It never loads torch.
+"""
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from importlib.metadata import version
+
+import structlog
+from fastapi import FastAPI
+
+from .drawing import draw
+from .errors import SandboxUnavailable
+from .execution import Pool
+from .explaining import explain
+from .lessons.catalog import BUILT_IN, load
+from .schema import Chunk, Trace, TraceRequest
+from .settings import Settings
+from .web.app import WebSettings, build
+from .web.runner import QueueStatus, RunnerStatus
+
+log = structlog.get_logger()
+
+
+class PoolRunner:
+    """A pool whose traces are explained and laid out: the web's `Runner`."""
+
+    def __init__(self, pool: Pool) -> None:
+        self._pool = pool
+
+    async def run(self, request: TraceRequest) -> Trace:
+        """Run a program; see `Runner`."""
+        return await asyncio.to_thread(_derived, await self._pool.run(request))
+
+    async def stream(self, request: TraceRequest) -> AsyncIterator[Chunk | Trace]:
+        """Run a program and yield what arrives; see `Runner`."""
+        pieces = self._pool.stream(request)
+        try:
+            async for piece in pieces:
+                yield await asyncio.to_thread(_derived, piece) if isinstance(piece, Trace) else piece
+        finally:
+            await pieces.aclose()  # type: ignore[attr-defined]  # it is an async generator
+
+    def status(self) -> RunnerStatus:
+        """How the pool is."""
+        pool = self._pool.status()
+        return RunnerStatus(
+            state=pool.state,
+            reason=pool.reason,
+            torch=pool.torch,
+            profile=None if not pool.layers else "strict",
+            layers=pool.layers,
+            devices=pool.devices,
+            queue=QueueStatus(
+                running=pool.running, waiting=pool.waiting, sandboxes=pool.slots, places=pool.places
+            ),
+        )
+
+
+def create_app(settings: Settings | None = None) -> FastAPI:
+    """Make the server's application.
+
+    Args:
+        settings: Those of the environment if None.
+
+    Raises:
+        LessonInvalid: A lesson is not as it must be.
+    """
+    settings = settings or Settings.from_env()
+    pool = Pool(settings.limits, slots=settings.sandboxes, queue=settings.queue)
+
+    @asynccontextmanager
+    async def lifespan(_app: FastAPI) -> AsyncIterator[None]:
+        async with pool:
+            status = pool.status()
+            if status.state == "unavailable":
+                if settings.require_sandbox:
+                    raise SandboxUnavailable(status.reason or "")
+                log.warning("programs are not run on this machine", reason=status.reason)
+            for warning in status.warnings:
+                log.warning(warning)
+            yield
+
+    return build(
+        PoolRunner(pool),
+        load(settings.lessons or BUILT_IN),
+        WebSettings(
+            limits=settings.limits,
+            source_bytes=settings.source_bytes,
+            frame_ancestors=settings.frame_ancestors,
+            public_url=settings.public_url,
+        ),
+        version=version("tensor-anatomy"),
+        lifespan=lifespan,
+    )
+
+
+def _derived(trace: Trace) -> Trace:
+    return draw(explain(trace))
