@@ -29,7 +29,7 @@ export class ChangesView implements View {
   private tab: Tab = "changed";
   private readonly title = el("h2", { class: "changes-title" });
   private readonly body = el("div", { class: "changes-body" });
-  private readonly live = el("p", { class: "hidden-text", "aria-live": "polite", role: "status" });
+  private readonly live = el("p", { class: "visually-hidden", "aria-live": "polite", role: "status" });
   private readonly tabs = new Map<Tab, HTMLButtonElement>();
 
   constructor(
@@ -74,7 +74,9 @@ export class ChangesView implements View {
       return `${this.messages.text(`ui.layer.${layer}`)}: ${words.join(" ")}`;
     });
     const place = this.messages.text("ui.step.of", { step: state.step, steps: this.outline.steps.length });
-    const spoken = [place, step?.text ?? "", ...said].join(". ");
+    const { error } = this.beside(state.step);
+    const why = error.map((each) => this.messages.text(each.id, each.args));
+    const spoken = [place, step?.text ?? "", ...why, ...said].join(". ");
     if (this.live.textContent !== spoken) this.live.textContent = spoken;
   }
 
@@ -123,17 +125,29 @@ export class ChangesView implements View {
       const text = this.messages.text(step === 0 ? "ui.step.before" : "ui.changes.nothing");
       list.append(el("li", { class: "change unchanged" }, el("span", { class: "lamp-off" }), el("p", {}, text)));
     }
-    for (const note of this.notesAt(step)) {
-      const name = el("strong", { class: "change-layer" }, this.messages.text("ui.changes.note"));
-      const said = el("p", {}, ...sentence(this.messages.parts(note.id, note.args)));
-      list.append(el("li", { class: "change noted" }, el("span", { class: "note-sign", "aria-hidden": "true" }, "!"), name, said));
-    }
+    const { error, names, notes } = this.beside(step);
+    if (error.length > 0) list.prepend(this.remark("error", "✕", error));
+    if (names.length > 0 && !this.brief) list.append(this.remark("names", "", names));
+    for (const note of notes) list.append(this.remark("note", "!", [note]));
     return list;
   }
 
-  private notesAt(step: number): readonly Sentence[] {
-    const line = this.outline.steps[step - 1]?.line;
-    return (this.trace?.notes ?? []).filter((note) => note.line === line).map((note) => note.sentence);
+  /** What is said of a step beside its layers: why it failed, what its names did, what was noticed. */
+  private beside(step: number): Record<"error" | "names" | "notes", readonly Sentence[]> {
+    const here = this.outline.steps[step - 1];
+    const last = here?.raised === true && step === this.outline.steps.length;
+    return {
+      error: last ? (this.trace?.explanation?.sentences ?? []) : [],
+      names: ((step === 0 ? undefined : this.trace?.sentences[step - 1]) ?? []).filter((each) => each.layer === null),
+      notes: (this.trace?.notes ?? []).filter((note) => note.line === here?.line).map((note) => note.sentence),
+    };
+  }
+
+  private remark(kind: string, sign: string, sentences: readonly Sentence[]): HTMLElement {
+    const name = el("strong", { class: "change-layer" }, this.messages.text(`ui.changes.${kind}`));
+    const said = sentences.flatMap((each) => [...sentence(this.messages.parts(each.id, each.args)), " "]);
+    const mark = el("span", { class: "remark-sign", "aria-hidden": "true" }, sign);
+    return el("li", { class: `change remark remark-${kind}` }, mark, name, el("p", {}, ...said));
   }
 
   private opsList(state: State): HTMLElement {

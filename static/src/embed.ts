@@ -1,0 +1,93 @@
+/**
+ * The player alone, in other people's pages.
+ *
+ * It takes the page's height and no keys, reads a program from the hash when there is no recorded
+ * trace, tells the page around it how high it is when asked to (`autoheight`), and obeys
+ * `{type: "tensor-anatomy.set", step, theme}` from that page alone.
+ */
+import { linkTo, readLink, stepOf } from "./model/link";
+import { Problem, runProgram } from "./model/run";
+import { pageMessages } from "./page";
+import type { StepChange } from "./player";
+import { defineTracePlayer, TracePlayer } from "./trace-player";
+import { el } from "./views/dom";
+
+const LEAST_HEIGHT = 200;
+const MOST_HEIGHT = 4000;
+const RUN_MS = 30_000;
+
+/** Runs the program of the address and shows it. */
+async function showPasted(player: TracePlayer): Promise<void> {
+  const messages = pageMessages();
+  const { source, step } = await readLink(location.hash);
+  const notice = el("p", { class: "notice", role: "status" }, messages.text("ui.run.running", { seconds: 0, steps: 0, line: 0 }));
+  player.replaceChildren(notice);
+  const open = document.getElementById("open");
+  if (source !== null) open?.setAttribute("href", `${open.getAttribute("href") ?? ""}${await linkTo(source, step)}`);
+  try {
+    if (source === null) throw new Problem("unreadable-link", "");
+    const trace = await runProgram(source, AbortSignal.timeout(RUN_MS), () => undefined);
+    if (step !== null) player.setAttribute("step", String(step));
+    player.load(trace);
+  } catch (error) {
+    const problem = error instanceof Problem ? error : new Problem("unreachable", "");
+    const id = `ui.problem.${problem.code}`;
+    const args = { limit: problem.limit ?? 0, seconds: problem.retryAfter ?? 1, message: problem.message };
+    const said = messages.text(id, args);
+    notice.textContent = said === id ? problem.message : said;
+    player.replaceChildren(notice);
+  }
+}
+
+/** Tells the page around how high the content is, in the words of the hosts that listen. */
+function tellHeight(): void {
+  let told = 0;
+  const id = new URLSearchParams(location.search).get("id");
+  new ResizeObserver(() => {
+    const height = Math.min(MOST_HEIGHT, Math.max(LEAST_HEIGHT, Math.ceil(document.body.getBoundingClientRect().height)));
+    if (Math.abs(height - told) < 1) return;
+    told = height;
+    const secret = new URLSearchParams(location.hash.replace(/^#\??/, "")).get("secret");
+    parent.postMessage({ type: "tensor-anatomy.resize", id, height }, "*");
+    parent.postMessage({ subject: "lti.frameResize", height }, "*");
+    parent.postMessage({ type: "plugin.resize", payload: { height } }, "*");
+    if (secret !== null) parent.postMessage({ secret, message: "height", value: height }, "*");
+  }).observe(document.body);
+}
+
+function obey(player: TracePlayer, event: MessageEvent<unknown>): void {
+  if (event.source !== parent || parent === window) return;
+  const { data } = event;
+  if (typeof data !== "object" || data === null || !("type" in data) || data.type !== "tensor-anatomy.set") return;
+  if ("step" in data && Number.isInteger(data.step)) player.setAttribute("step", String(data.step));
+  if ("theme" in data && (data.theme === "light" || data.theme === "dark")) document.documentElement.dataset["theme"] = data.theme;
+}
+
+/** Keeps the step in the address. A frame from `srcdoc` has none to keep it in. */
+function keepStep(step: number): void {
+  const address = new URL(location.href);
+  address.searchParams.delete("curInstr");
+  address.searchParams.set("step", String(step));
+  try {
+    history.replaceState(null, "", address);
+  } catch {
+    // Nowhere to keep it.
+  }
+}
+
+defineTracePlayer();
+const player = document.querySelector("trace-player");
+if (player instanceof TracePlayer) {
+  player.addEventListener("step-changed", (event) => {
+    if (player.hasAttribute("src")) keepStep((event as CustomEvent<StepChange>).detail.step);
+  });
+  addEventListener("message", (event) => obey(player, event));
+  if (player.getAttribute("autoheight") === "1") {
+    document.documentElement.classList.add("autoheight");
+    tellHeight();
+  }
+  const inside = player.querySelector(':scope > script[type="application/json"]') !== null;
+  if (!player.hasAttribute("src") && !inside && player.player === null) void showPasted(player);
+  const step = stepOf(new URLSearchParams(location.search));
+  if (step !== null && !player.hasAttribute("step")) player.setAttribute("step", String(step));
+}

@@ -1,0 +1,75 @@
+/**
+ * A lesson: its players, and its questions.
+ *
+ * The answer to a question is not in the page: it is asked for when the reader locks in. The figure
+ * that belongs to it is then shown past the line it stopped at.
+ */
+import { pageMessages, setUpFrame } from "./page";
+import { defineTracePlayer } from "./trace-player";
+import { el } from "./views/dom";
+import { prose } from "./views/prose";
+
+interface Answer {
+  readonly choices: Readonly<Record<string, { readonly right: boolean; readonly feedback: string }>>;
+  readonly explanation: string;
+  readonly src: string;
+  readonly step: number;
+}
+
+class QuestionForm {
+  constructor(private readonly form: HTMLFormElement) {
+    form.addEventListener("submit", (event) => {
+      event.preventDefault();
+      void this.reveal();
+    });
+  }
+
+  private async reveal(): Promise<void> {
+    const buttons = [...this.form.querySelectorAll("button")];
+    for (const button of buttons) button.disabled = true;
+    try {
+      const response = await fetch(this.form.dataset["answers"] ?? "");
+      if (!response.ok) throw new Error(String(response.status));
+      this.show((await response.json()) as Answer);
+    } catch {
+      for (const button of buttons) button.disabled = false;
+      this.form.querySelector(".notice")?.remove();
+      this.form.append(el("p", { class: "notice", role: "alert" }, messages.text("ui.player.not-loaded")));
+    }
+  }
+
+  private show(answer: Answer): void {
+    let right = 0;
+    const choices = [...this.form.querySelectorAll<HTMLElement>("[data-choice]")];
+    for (const choice of choices) {
+      const input = choice.querySelector("input");
+      const said = answer.choices[choice.dataset["choice"] ?? ""];
+      if (input === null || said === undefined) continue;
+      if (input.checked === said.right) right += 1;
+      choice.classList.toggle("right", said.right);
+      choice.classList.toggle("wrong", !said.right && input.checked);
+      input.disabled = true;
+      const verdict = choice.querySelector<HTMLElement>(".choice-verdict");
+      if (verdict !== null) verdict.textContent = verdict.dataset[said.right ? "yes" : "no"] ?? "";
+      choice.querySelector(".choice-feedback")?.replaceChildren(...prose(said.feedback));
+    }
+    this.form.classList.add("revealed");
+    this.form.querySelector(".question-actions")?.remove();
+    const hint = this.form.querySelector(".question-hint");
+    if (hint !== null) hint.textContent = messages.text("ui.question.score", { right, count: choices.length });
+    const explanation = this.form.querySelector<HTMLElement>(".question-answer");
+    if (explanation !== null) {
+      explanation.replaceChildren(...prose(answer.explanation));
+      explanation.hidden = false;
+      explanation.focus({ preventScroll: true });
+    }
+    const player = document.getElementById(this.form.dataset["player"] ?? "");
+    player?.setAttribute("step", String(answer.step));
+    player?.setAttribute("src", answer.src);
+  }
+}
+
+setUpFrame();
+const messages = pageMessages();
+defineTracePlayer();
+for (const form of document.querySelectorAll<HTMLFormElement>("form.question:not(.revealed)")) new QuestionForm(form);

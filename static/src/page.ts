@@ -1,0 +1,59 @@
+/** What every page of ours does: its words, its theme, and the data blocks it carries. */
+import { Messages, type Catalogue } from "./model/messages";
+
+/** The data of a `<script type="application/json" id=…>`; null when the page has none. */
+export function dataBlock<T>(id: string): T | null {
+  const text = document.getElementById(id)?.textContent ?? "";
+  return text.trim() === "" ? null : (JSON.parse(text) as T);
+}
+
+/** The words of the page's language. */
+export function pageMessages(): Messages {
+  return new Messages(document.documentElement.lang || "en", dataBlock<Catalogue>("messages") ?? {});
+}
+
+/** Storage of the browser, where it may be used: a sandboxed frame has none. */
+export function remember(key: string, value: string): void {
+  try {
+    localStorage.setItem(key, value);
+  } catch {
+    // The choice then holds for this page only.
+  }
+}
+
+/** What was remembered; null when nothing was, or nothing may be. */
+export function recall(key: string): string | null {
+  try {
+    return localStorage.getItem(key);
+  } catch {
+    return null;
+  }
+}
+
+const THEMES = ["light", "dark"] as const;
+type Theme = (typeof THEMES)[number];
+
+function themeNow(): Theme {
+  const chosen = document.documentElement.dataset["theme"];
+  if (chosen === "light" || chosen === "dark") return chosen;
+  return matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light";
+}
+
+/** Sets up the header: the theme the reader chose before, and the button that changes it. */
+export function setUpFrame(): void {
+  const root = document.documentElement;
+  const asked = new URLSearchParams(location.search).get("theme");
+  const kept = recall("theme");
+  if (asked === null && (kept === "light" || kept === "dark")) root.dataset["theme"] = kept;
+  const button = document.getElementById("theme");
+  if (button === null) return;
+  button.hidden = false;
+  const mark = (): void => button.setAttribute("aria-pressed", String(themeNow() === "dark"));
+  button.addEventListener("click", () => {
+    const next = themeNow() === "dark" ? "light" : "dark";
+    root.dataset["theme"] = next;
+    remember("theme", next);
+    mark();
+  });
+  mark();
+}

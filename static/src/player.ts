@@ -1,0 +1,287 @@
+/**
+ * The player: one trace, one step, one focus, and every view of them.
+ *
+ * Data goes down (`show` of each view), events come up (`pick`, `go-to-step`, `play-or-pause`,
+ * `point-at`). It is the only module that knows all views. `Player` builds itself into an element;
+ * `<trace-player>` (trace-player.ts) is the same as an element of its own.
+ */
+import { History } from "./model/history";
+import type { Messages } from "./model/messages";
+import { nextChange, outlineOf, type Outline } from "./model/outline";
+import { LAYERS, NO_FOCUS, type Focus } from "./model/state";
+import type { SourceRange, Trace } from "./schema/trace.gen";
+import { ChangesView } from "./views/changes";
+import { CodeView } from "./views/code";
+import { Controls, PLAY_EVENT } from "./views/controls";
+import { el } from "./views/dom";
+import { AutogradView } from "./views/autograd";
+import { helpSheet } from "./views/help";
+import { layerIcon } from "./views/icons";
+import { OutcomeView } from "./views/outcome";
+import { StorageView } from "./views/storage";
+import { TimelineView } from "./views/timeline";
+import type { Pick, View } from "./views/view";
+
+export type FigureName = "memory" | "graph";
+
+export interface PlayerOptions {
+  /** `page`: four cards that fill a page. `compact`: one card, for lessons and embeds. */
+  readonly arrangement: "page" | "compact";
+  /** Where keys count: anywhere on the page but in editors, or only while the focus is inside. */
+  readonly keys: "page" | "inside";
+  readonly figures: readonly FigureName[];
+  readonly code: boolean;
+  readonly controls: boolean;
+}
+
+export const PAGE_OPTIONS: PlayerOptions = {
+  arrangement: "page",
+  keys: "page",
+  figures: ["memory", "graph"],
+  code: true,
+  controls: true,
+};
+
+/** Detail of a `step-changed` event. A jump is more than one step: worth an entry in the history. */
+export interface StepChange {
+  readonly step: number;
+  readonly jump: boolean;
+}
+
+const SCHEMA_VERSION = 1;
+const PLAY_MS = 900;
+
+interface Loaded {
+  readonly trace: Trace;
+  readonly history: History;
+  readonly outline: Outline;
+  readonly code: CodeView;
+  readonly controls: Controls;
+  readonly views: readonly View[];
+}
+
+export class Player {
+  /** Room in the header of the code for what a page adds: an Edit button. */
+  readonly codeTools = el("div", { class: "code-tools" });
+  /** Where the code is shown; a page may put an editor in its place. */
+  readonly codeBody = el("div", { class: "code-body", tabindex: -1 });
+  private loaded: Loaded | null = null;
+  private at = 0;
+  private focus: Focus = NO_FOCUS;
+  private timer: ReturnType<typeof setInterval> | null = null;
+
+  constructor(
+    private readonly root: HTMLElement,
+    private readonly messages: Messages,
+    private readonly options: PlayerOptions,
+  ) {
+    root.classList.add("player", `player-${options.arrangement}`);
+    root.addEventListener("pick", (event) => this.pick((event as CustomEvent<Pick>).detail));
+    root.addEventListener("go-to-step", (event) => this.go((event as CustomEvent<number>).detail));
+    root.addEventListener("point-at", (event) => this.loaded?.code.point((event as CustomEvent<SourceRange | null>).detail));
+    root.addEventListener(PLAY_EVENT, () => (this.timer === null ? this.play() : this.pause()));
+    const keys = options.keys === "page" ? document : root;
+    keys.addEventListener("keydown", (event) => this.key(event as KeyboardEvent));
+  }
+
+  get step(): number {
+    return this.at;
+  }
+
+  get steps(): number {
+    return this.loaded?.history.steps ?? 0;
+  }
+
+  /** First line of the current step's statement. */
+  get currentLine(): number | null {
+    return this.loaded?.outline.steps[this.at - 1]?.line ?? null;
+  }
+
+  get trace(): Trace | null {
+    return this.loaded?.trace ?? null;
+  }
+
+  /** Shows a trace, at a step or else at its last. */
+  load(trace: Trace, step = trace.steps.length): void {
+    this.pause();
+    if (trace.schema_version !== SCHEMA_VERSION) {
+      this.root.replaceChildren(el("p", { class: "notice" }, this.messages.text("ui.player.unknown-version")));
+      return;
+    }
+    const outline = outlineOf(trace);
+    const code = new CodeView(outline);
+    const controls = new Controls(this.messages, this.options.arrangement === "compact");
+    const build = this.options.arrangement === "page" ? this.page : this.compact;
+    const views = build.call(this, trace, outline, code, controls);
+    this.loaded = { trace, history: new History(trace), outline, code, controls, views };
+    this.at = Math.max(0, Math.min(step, trace.steps.length));
+    this.focus = NO_FOCUS;
+    this.root.classList.add("loaded");
+    this.show();
+  }
+
+  /** Goes to a step, as near as there is one. */
+  go(step: number): void {
+    if (this.loaded === null) return;
+    const least = Math.min(1, this.steps);
+    const to = Math.max(least, Math.min(step, this.steps));
+    if (to === this.at) return;
+    const jump = Math.abs(to - this.at) > 1;
+    this.at = to;
+    this.focus = NO_FOCUS;
+    this.show();
+    this.root.dispatchEvent(new CustomEvent<StepChange>("step-changed", { detail: { step: to, jump }, bubbles: true }));
+  }
+
+  /** Goes to a step without telling the page: the page said so. */
+  place(step: number): void {
+    if (this.loaded === null) return;
+    this.pause();
+    this.at = Math.max(0, Math.min(step, this.steps));
+    this.focus = NO_FOCUS;
+    this.show();
+  }
+
+  private show(): void {
+    if (this.loaded === null) return;
+    const { history, views, controls } = this.loaded;
+    const state = history.state(this.at);
+    for (const view of views) view.show(state, this.focus);
+    controls.show(this.at, this.steps, this.timer !== null);
+  }
+
+  private pick(detail: Pick): void {
+    this.focus = { ...this.focus, ...detail };
+    this.show();
+  }
+
+  private play(): void {
+    if (this.loaded === null || this.timer !== null) return;
+    if (this.at >= this.steps) this.go(1);
+    this.timer = setInterval(() => {
+      this.go(this.at + 1);
+      if (this.at >= this.steps) this.pause();
+    }, PLAY_MS);
+    this.show();
+  }
+
+  private pause(): void {
+    if (this.timer === null) return;
+    clearInterval(this.timer);
+    this.timer = null;
+    this.show();
+  }
+
+  private key(event: KeyboardEvent): void {
+    if (this.loaded === null || event.defaultPrevented || event.ctrlKey || event.metaKey || event.altKey) return;
+    const target = event.target instanceof Element ? event.target : null;
+    if (target?.closest("input, textarea, select, [contenteditable], dialog") != null) return;
+    if (this.act(this.loaded.outline, event.key, target)) event.preventDefault();
+  }
+
+  private act(outline: Outline, key: string, target: Element | null): boolean {
+    const layer = LAYERS[Number(key) - 1];
+    if (layer !== undefined) {
+      const step = nextChange(outline, this.at, layer);
+      if (step !== null) this.user(step);
+      return true;
+    }
+    const moves: Readonly<Record<string, number>> = {
+      ArrowLeft: this.at - 1,
+      ArrowRight: this.at + 1,
+      Home: 1,
+      End: this.steps,
+    };
+    const to = moves[key];
+    if (to !== undefined) {
+      // A grid and a list of tabs have arrows of their own.
+      if (target?.closest("[role=grid], [role=tablist], [role=radiogroup]") != null) return false;
+      this.user(to);
+      return true;
+    }
+    if (key === " " && target?.closest("button, a, summary, [role=tab], [role=button], .changes-body") == null) {
+      if (this.timer === null) this.play();
+      else this.pause();
+      return true;
+    }
+    if (key === "?") {
+      const sheet = helpSheet(this.messages);
+      this.root.append(sheet);
+      sheet.showModal();
+      return true;
+    }
+    return false;
+  }
+
+  /** The reader's own move ends playing. */
+  private user(step: number): void {
+    this.pause();
+    this.go(step);
+  }
+
+  private page(trace: Trace, outline: Outline, code: CodeView, controls: Controls): View[] {
+    const [banner, changes, timeline] = [el("div"), el("div", { class: "changes-panel" }), this.card("timeline")];
+    const codeCard = this.card("code");
+    codeCard.append(this.codeHeader(), this.codeBody, changes);
+    const figures = el("div", { class: "player-figures" });
+    this.root.replaceChildren(banner, el("div", { class: "player-main" }, codeCard, figures), timeline);
+    const shown: [View, HTMLElement][] = [
+      [new OutcomeView(outline, this.messages), banner],
+      [code, this.codeBody],
+      [new ChangesView(outline, this.messages, false), changes],
+      ...this.figures(figures),
+      [new TimelineView(outline, this.messages, controls.element, false), timeline],
+    ];
+    return mounted(shown, trace, this.messages);
+  }
+
+  private compact(trace: Trace, outline: Outline, code: CodeView, controls: Controls): View[] {
+    const { options, messages } = this;
+    const side = el("div", { class: "player-side" });
+    const figures = el("div", { class: "player-figures" });
+    const timeline = el("div", { class: "player-steps" });
+    const [banner, changes] = [el("div"), el("div", { class: "changes-panel brief" })];
+    if (options.code) side.append(this.codeBody);
+    side.append(changes);
+    this.root.replaceChildren(banner, el("div", { class: "player-main" }, side, figures));
+    if (options.controls) this.root.append(timeline);
+    const shown: [View, HTMLElement][] = [
+      [new OutcomeView(outline, messages), banner],
+      [code, this.codeBody],
+      [new ChangesView(outline, messages, true), changes],
+      ...this.figures(figures),
+    ];
+    if (options.controls) shown.push([new TimelineView(outline, messages, controls.element, true), timeline]);
+    return mounted(shown, trace, messages);
+  }
+
+  private codeHeader(): HTMLElement {
+    const legend = el("span", { class: "lamps legend", "aria-hidden": "true" });
+    for (const layer of LAYERS) {
+      const icon = el("span", { title: this.messages.text(`ui.layer.${layer}`) }, layerIcon(layer));
+      legend.append(icon);
+    }
+    return el("header", {}, el("h2", {}, this.messages.text("ui.code.title")), el("span", { class: "space" }), this.codeTools, legend);
+  }
+
+  private card(name: string): HTMLElement {
+    return el("section", { class: `card player-${name}`, "aria-label": this.messages.text(`ui.${name}.title`) });
+  }
+
+  private figures(into: HTMLElement): [View, HTMLElement][] {
+    const makers: Readonly<Record<FigureName, () => View>> = {
+      memory: () => new StorageView(),
+      graph: () => new AutogradView(),
+    };
+    return this.options.figures.map((name) => {
+      const place = el("section", { class: `card player-${name}` });
+      into.append(place);
+      return [makers[name](), place];
+    });
+  }
+}
+
+function mounted(shown: readonly [View, HTMLElement][], trace: Trace, messages: Messages): View[] {
+  for (const [view, root] of shown) view.mount(root, trace, messages.text);
+  return shown.map(([view]) => view);
+}

@@ -1,0 +1,312 @@
+/**
+ * The playground: a player that fills the page, and an editor whose program the server runs.
+ *
+ * The address always holds the program and the step, so that it can be sent, and Back works. An
+ * example comes with its recorded trace; everything else is run.
+ */
+import { carriesProgram, linkTo, readLink } from "./model/link";
+import type { Messages } from "./model/messages";
+import { Problem, runProgram, type Progress } from "./model/run";
+import { dataBlock, pageMessages, setUpFrame } from "./page";
+import { PAGE_OPTIONS, Player, type StepChange } from "./player";
+import type { Trace } from "./schema/trace.gen";
+import { el } from "./views/dom";
+import { Editor } from "./views/editor";
+import { shareSheet } from "./views/share";
+
+interface Example {
+  readonly id: string;
+  readonly title: string;
+  readonly source: string;
+  readonly src: string;
+}
+
+interface Limits {
+  readonly run: boolean;
+  readonly reason: string | null;
+}
+
+/** When a run that takes long says so, counts seconds, and may be cancelled. */
+const SHOW_MS = 200;
+const COUNT_MS = 1000;
+const CANCEL_MS = 3000;
+const KEEP_EDITS_MS = 800;
+
+class Playground {
+  private readonly messages: Messages;
+  private readonly player: Player;
+  private readonly editor: Editor;
+  private readonly examples: readonly Example[];
+  private readonly limits: Limits;
+  private readonly status = el("span", { class: "run-status", role: "status" });
+  private readonly run = el("button", { type: "button", class: "button primary run-button" });
+  private readonly cancel = el("button", { type: "button", class: "button" });
+  private readonly edit = el("button", { type: "button", class: "small-button edit-button", "aria-pressed": "false" });
+  private readonly menu = el("select", { class: "example-menu" });
+  private readonly notice = el("p", { class: "notice problem", role: "alert", hidden: true });
+  private readonly editing = el("div", { class: "code-editor", hidden: true });
+  private running: AbortController | null = null;
+  /** The example whose recorded trace is shown; null when the program is the reader's. */
+  private example: Example | null = null;
+  private shownSource = "";
+  private saving: ReturnType<typeof setTimeout> | undefined;
+
+  constructor(private readonly place: HTMLElement) {
+    this.messages = pageMessages();
+    this.examples = dataBlock<Example[]>("examples") ?? [];
+    this.limits = dataBlock<Limits>("limits") ?? { run: true, reason: null };
+    const stage = el("div", { class: "playground" });
+    const arena = el("div");
+    stage.append(this.notice, arena);
+    this.player = new Player(arena, this.messages, PAGE_OPTIONS);
+    this.editor = new Editor(this.say("ui.editor.label"), () => this.edited());
+    this.editing.append(this.editor.element);
+    this.setUpControls();
+    arena.addEventListener("step-changed", (event) => this.stepChanged((event as CustomEvent<StepChange>).detail));
+    document.addEventListener("keydown", (event) => this.key(event));
+    addEventListener("popstate", () => void this.follow());
+    this.stage = stage;
+  }
+
+  private readonly stage: HTMLElement;
+
+  private say(id: string, args: Record<string, unknown> = {}): string {
+    return this.messages.text(id, args);
+  }
+
+  /** Shows what the address asks for: a program after the hash, else the example of the page. */
+  async start(): Promise<void> {
+    if (carriesProgram(location.hash)) {
+      await this.follow();
+      return;
+    }
+    const src = this.place.getAttribute("src");
+    const { step } = await readLink(location.hash);
+    await this.showRecorded(this.examples.find((each) => each.src === src) ?? null, src, step);
+  }
+
+  private setUpControls(): void {
+    const key = el("kbd", {}, "Ctrl ↵");
+    this.run.append(el("span", {}, this.say("ui.run.run")), key);
+    this.run.addEventListener("click", () => void this.runEditor());
+    this.cancel.textContent = this.say("ui.run.cancel");
+    this.cancel.hidden = true;
+    this.cancel.addEventListener("click", () => this.running?.abort());
+    if (!this.limits.run) {
+      this.run.setAttribute("aria-disabled", "true");
+      this.run.title = this.limits.reason ?? this.say("ui.run.off");
+    }
+    this.edit.addEventListener("click", () => this.toggleEditor());
+    this.labelEdit();
+    this.player.codeTools.append(this.edit);
+    this.menu.setAttribute("aria-label", this.say("ui.examples.label"));
+    this.menu.append(el("option", { value: "" }, this.say("ui.examples.label")));
+    for (const { id, title } of this.examples) this.menu.append(el("option", { value: id }, title));
+    this.menu.addEventListener("change", () => void this.chooseExample());
+    const share = el("button", { type: "button", class: "button share-button" }, this.say("ui.share.button"));
+    share.addEventListener("click", () => void this.share());
+    document.getElementById("header-status")?.replaceChildren(this.status);
+    document.getElementById("header-actions")?.replaceChildren(this.menu, share, this.cancel, this.run);
+  }
+
+  // ---- what is shown
+
+  private async showRecorded(example: Example | null, src: string | null, step: number | null): Promise<void> {
+    try {
+      const response = await fetch(src ?? "");
+      if (src === null || !response.ok) throw new Problem("unreachable", "");
+      this.show((await response.json()) as Trace, step, example);
+      this.tell(this.say("ui.run.recorded", this.facts()));
+    } catch {
+      if (example !== null && this.limits.run) await this.runSource(example.source, step);
+      else this.complain(new Problem("unreachable", ""));
+    }
+  }
+
+  private show(trace: Trace, step: number | null, example: Example | null): void {
+    if (!this.stage.isConnected) this.place.replaceWith(this.stage);
+    this.example = example;
+    this.shownSource = trace.source;
+    this.menu.value = example?.id ?? "";
+    this.player.load(trace, step ?? trace.steps.length);
+    if (this.editor.source !== trace.source) this.editor.source = trace.source;
+    this.openEditor(false);
+    this.notice.hidden = true;
+  }
+
+  private facts(): Record<string, unknown> {
+    const trace = this.player.trace;
+    return { steps: trace?.steps.length ?? 0, torch: trace?.environment.torch.split("+")[0] ?? "" };
+  }
+
+  private tell(text: string): void {
+    this.status.textContent = text;
+  }
+
+  private complain(problem: Problem): void {
+    if (!this.stage.isConnected) {
+      this.place.before(this.notice);
+    }
+    const id = `ui.problem.${problem.code}`;
+    const args = { limit: problem.limit ?? 0, seconds: problem.retryAfter ?? 1, message: problem.message };
+    const said = this.say(id, args);
+    this.notice.textContent = said === id ? problem.message : said;
+    this.notice.hidden = false;
+    this.tell("");
+  }
+
+  // ---- running
+
+  private async runEditor(): Promise<void> {
+    if (!this.limits.run) {
+      this.complain(new Problem("sandbox-unavailable", this.limits.reason ?? ""));
+      return;
+    }
+    await this.runSource(this.editor.source, null);
+  }
+
+  private async runSource(source: string, step: number | null): Promise<void> {
+    this.running?.abort();
+    const control = new AbortController();
+    this.running = control;
+    this.notice.hidden = true;
+    const began = performance.now();
+    const timer = this.watch(began, control);
+    try {
+      const trace = await runProgram(source, control.signal, (now) => (this.progress = now));
+      const seconds = ((performance.now() - began) / 1000).toFixed(2);
+      this.show(trace, step, null);
+      this.tell(this.say("ui.run.done", { ...this.facts(), seconds }));
+      await this.write(step === null ? "push" : "replace");
+    } catch (error) {
+      if (this.running !== control) return;
+      if (control.signal.aborted) this.tell(this.say("ui.run.cancelled"));
+      else this.complain(error instanceof Problem ? error : new Problem("internal", String(error)));
+    } finally {
+      clearInterval(timer);
+      if (this.running === control) this.rest();
+    }
+  }
+
+  private progress: Progress | null = null;
+
+  /** Says how a run goes: nothing at first, then that it runs, then seconds, then a way out. */
+  private watch(began: number, control: AbortController): ReturnType<typeof setInterval> {
+    this.progress = null;
+    return setInterval(() => {
+      if (this.running !== control) return;
+      const ms = performance.now() - began;
+      if (ms < SHOW_MS) return;
+      document.body.classList.add("running");
+      this.run.setAttribute("aria-busy", "true");
+      const seconds = ms < COUNT_MS ? 0 : Math.floor(ms / 1000);
+      const { steps, line } = this.progress ?? { steps: 0, line: null };
+      this.tell(this.say("ui.run.running", { seconds, steps, line: line ?? 0 }));
+      this.cancel.hidden = ms < CANCEL_MS;
+    }, 100);
+  }
+
+  private rest(): void {
+    this.running = null;
+    this.cancel.hidden = true;
+    this.run.removeAttribute("aria-busy");
+    document.body.classList.remove("running");
+  }
+
+  // ---- editing
+
+  private toggleEditor(): void {
+    if (this.editing.hidden) {
+      this.openEditor(true);
+      this.editor.focus(this.player.currentLine ?? 1);
+    } else if (this.editor.source !== this.shownSource && this.limits.run) void this.runEditor();
+    else this.openEditor(false);
+  }
+
+  private openEditor(open: boolean): void {
+    const { codeBody } = this.player;
+    if (this.editing.parentElement !== codeBody.parentElement) codeBody.after(this.editing);
+    this.editing.hidden = !open;
+    codeBody.hidden = open;
+    this.edit.setAttribute("aria-pressed", String(open));
+    this.labelEdit();
+  }
+
+  private labelEdit(): void {
+    const open = !this.editing.hidden;
+    this.edit.textContent = open ? this.say("ui.editor.steps") : `✎ ${this.say("ui.editor.edit")}`;
+  }
+
+  private edited(): void {
+    this.tell(this.editor.source === this.shownSource ? "" : this.say("ui.editor.edited"));
+    clearTimeout(this.saving);
+    this.saving = setTimeout(() => void this.write("replace"), KEEP_EDITS_MS);
+  }
+
+  private key(event: KeyboardEvent): void {
+    if (event.key !== "Enter" || !(event.ctrlKey || event.metaKey) || event.defaultPrevented) return;
+    event.preventDefault();
+    void this.runEditor();
+  }
+
+  private async chooseExample(): Promise<void> {
+    const example = this.examples.find((each) => each.id === this.menu.value);
+    if (example === undefined) return;
+    const address = new URL(location.href);
+    address.searchParams.delete("program");
+    address.searchParams.set("example", example.id);
+    address.hash = "";
+    history.pushState(null, "", address);
+    await this.showRecorded(example, example.src, null);
+  }
+
+  // ---- the address
+
+  private stepChanged({ jump }: StepChange): void {
+    void this.write(jump ? "push" : "replace");
+  }
+
+  /** Puts the program and the step into the address. */
+  private async write(how: "push" | "replace"): Promise<void> {
+    const own = this.example === null || this.editor.source !== this.shownSource;
+    const step = this.player.step;
+    const hash = own ? await linkTo(this.editor.source, step) : `#step=${step}`;
+    if (hash === location.hash) return;
+    if (how === "push") history.pushState(null, "", hash);
+    else history.replaceState(null, "", hash);
+  }
+
+  /** Shows what the address says now, after Back, Forward or an edit by hand. */
+  private async follow(): Promise<void> {
+    if (!carriesProgram(location.hash)) {
+      const wanted = new URLSearchParams(location.search).get("example");
+      const example = this.examples.find((each) => each.id === wanted) ?? this.examples[0] ?? null;
+      const { step } = await readLink(location.hash);
+      if (example !== null && this.shownSource === example.source) this.player.place(step ?? this.player.steps);
+      else await this.showRecorded(example, example?.src ?? null, step);
+      return;
+    }
+    const { source, step } = await readLink(location.hash);
+    if (source === null) this.complain(new Problem("unreadable-link", ""));
+    else if (source === this.shownSource) this.player.place(step ?? this.player.steps);
+    else if (this.limits.run) {
+      this.editor.source = source;
+      await this.runSource(source, step ?? Number.MAX_SAFE_INTEGER);
+    } else this.complain(new Problem("sandbox-unavailable", this.limits.reason ?? ""));
+  }
+
+  private async share(): Promise<void> {
+    const hash = await linkTo(this.editor.source, this.player.step);
+    const page = new URL("/playground", location.href);
+    const frame = new URL("/embed/v1/", location.href);
+    const title = this.say("ui.share.frame-title");
+    const embed = `<iframe src="${frame.href}${hash}" width="100%" height="420" title="${title}" loading="lazy" allowfullscreen></iframe>`;
+    const sheet = shareSheet(this.messages, { link: page.href + hash, embed });
+    document.body.append(sheet);
+    sheet.showModal();
+  }
+}
+
+setUpFrame();
+const place = document.getElementById("player");
+if (place !== null) void new Playground(place).start();

@@ -1,0 +1,33 @@
+/** The sheet of all keys. */
+import type { Messages } from "../model/messages";
+import { el } from "./dom";
+
+const KEYS: readonly (readonly [string, string])[] = [
+  ["← →", "step"],
+  ["Home End", "ends"],
+  ["1", "data"],
+  ["2", "metadata"],
+  ["3", "autograd"],
+  ["4", "device"],
+  ["Space", "play"],
+  ["↑ ↓", "lines"],
+  ["?", "help"],
+];
+
+/** A modal sheet; `showModal()` opens it, Escape or its button closes it. */
+export function helpSheet(messages: Messages, more: readonly (readonly [string, string])[] = []): HTMLDialogElement {
+  const rows = [...KEYS, ...more].map(([keys, id]) => {
+    const shown = keys.split(" ").map((key) => el("kbd", {}, key));
+    return el("tr", {}, el("th", { scope: "row" }, ...shown), el("td", {}, messages.text(`ui.help.${id}`)));
+  });
+  const close = el("button", { type: "button", class: "button" }, messages.text("ui.help.close"));
+  const title = el("h2", { id: "help-title" }, messages.text("ui.help.title"));
+  const table = el("table", {}, el("tbody", {}, ...rows));
+  const dialog = el("dialog", { class: "sheet", "aria-labelledby": "help-title" }, title, table, close);
+  close.addEventListener("click", () => dialog.close());
+  dialog.addEventListener("click", (event) => {
+    if (event.target === dialog) dialog.close();
+  });
+  dialog.addEventListener("close", () => dialog.remove());
+  return dialog;
+}

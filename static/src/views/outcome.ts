@@ -1,0 +1,118 @@
+/**
+ * How the run ended, when it did not simply finish: one line, and on request the whole story.
+ *
+ * The story is the explanation, the message word for word, the limit that was met, and the ways to
+ * the line that raised and to the line that caused it. What watching changed is said here as well.
+ */
+import type { Messages } from "../model/messages";
+import { stepOfLine, type Outline } from "../model/outline";
+import type { Trace } from "../schema/trace.gen";
+import { el } from "./dom";
+import { sentence } from "./sentence";
+import { goTo, type View } from "./view";
+
+let stories = 0;
+
+export class OutcomeView implements View {
+  constructor(
+    private readonly outline: Outline,
+    private readonly messages: Messages,
+  ) {}
+
+  mount(root: HTMLElement, trace: Trace): void {
+    const { outcome } = trace;
+    const quiet = outcome.kind === "finished" && trace.observer_effects.length === 0;
+    root.hidden = quiet;
+    root.className = `outcome outcome-${outcome.kind}`;
+    root.replaceChildren();
+    if (quiet) return;
+    stories += 1;
+    const story = this.story(trace);
+    story.id = `outcome-story-${stories}`;
+    story.hidden = true;
+    const more = el("button", { type: "button", class: "small-button", "aria-expanded": "false", "aria-controls": story.id });
+    more.textContent = this.messages.text("ui.outcome.more");
+    const open = (shown: boolean): void => {
+      story.hidden = !shown;
+      more.setAttribute("aria-expanded", String(shown));
+      more.textContent = this.messages.text(shown ? "ui.outcome.less" : "ui.outcome.more");
+    };
+    more.addEventListener("click", () => open(story.hidden !== false));
+    root.addEventListener("keydown", (event) => {
+      if (event.key !== "Escape" || story.hidden !== false) return;
+      open(false);
+      more.focus();
+    });
+    const line = el("p", { class: "outcome-line" }, ...this.headline(trace));
+    const bar = el("div", { class: "outcome-bar" }, el("span", { class: "outcome-sign", "aria-hidden": "true" }, this.sign(trace)), line);
+    bar.append(...this.links(trace), more);
+    root.append(bar, story);
+  }
+
+  show(): void {
+    // The end of a run is the same at every step.
+  }
+
+  private sign(trace: Trace): string {
+    return trace.outcome.kind === "finished" ? "!" : "✕";
+  }
+
+  private headline(trace: Trace): (string | Element | Text)[] {
+    const { outcome, explanation } = trace;
+    if (outcome.kind === "finished") return [this.messages.text("ui.outcome.observed", { count: trace.observer_effects.length })];
+    const name = outcome.type ?? this.messages.text(`ui.outcome.short.${outcome.reason ?? outcome.kind}`);
+    const place = outcome.line === null ? "" : this.messages.text("ui.outcome.line", { line: outcome.line });
+    const first = explanation?.sentences[0];
+    const said = first === undefined ? [this.firstLine(trace)] : sentence(this.messages.parts(first.id, first.args));
+    return [el("strong", {}, name), ` ${place} `, el("span", { class: "outcome-why" }, ...said)];
+  }
+
+  private firstLine({ outcome }: Trace): string {
+    if (outcome.kind !== "raised" && outcome.reason !== null) {
+      return this.messages.text(`ui.outcome.${outcome.reason}`, { limit: outcome.limit ?? "none" });
+    }
+    return (outcome.message ?? "").split("\n")[0] ?? "";
+  }
+
+  private links(trace: Trace): HTMLElement[] {
+    const { outcome, explanation } = trace;
+    const found: HTMLElement[] = [];
+    const link = (id: string, line: number | null | undefined): void => {
+      const step = line === null || line === undefined ? null : stepOfLine(this.outline, line);
+      if (step === null) return;
+      const button = el("button", { type: "button", class: "small-button" }, this.messages.text(id, { line: line ?? 0 }));
+      button.addEventListener("click", () => goTo(button, step));
+      found.push(button);
+    };
+    if (explanation !== null && explanation.caused_by !== outcome.line) link("ui.outcome.go-cause", explanation.caused_by);
+    if (outcome.kind !== "finished") link("ui.outcome.go-line", outcome.line);
+    return found;
+  }
+
+  private story(trace: Trace): HTMLElement {
+    const { outcome, explanation } = trace;
+    const story = el("div", { class: "outcome-story" });
+    for (const each of explanation?.sentences ?? []) {
+      story.append(el("p", {}, ...sentence(this.messages.parts(each.id, each.args))));
+    }
+    if (outcome.reason !== null) {
+      story.append(el("p", {}, this.messages.text(`ui.outcome.${outcome.reason}`, { limit: outcome.limit ?? "none" })));
+    }
+    if (outcome.message !== null && outcome.message !== "") {
+      const name = outcome.type === null ? "" : `${outcome.type}: `;
+      story.append(el("pre", { class: "quoted" }, `${name}${outcome.message}`));
+    }
+    if (outcome.traceback.length > 1) {
+      const lines = outcome.traceback.map((line) => `${line}  ${(this.outline.lines[line - 1] ?? "").trim()}`);
+      story.append(el("p", {}, this.messages.text("ui.outcome.traceback")), el("pre", { class: "quoted" }, lines.join("\n")));
+    }
+    if (outcome.kind === "stopped" || outcome.kind === "crashed") {
+      story.append(el("p", {}, this.messages.text("ui.outcome.kept", { steps: this.outline.steps.length })));
+    }
+    for (const effect of trace.observer_effects) {
+      const { what, name, observed, plain } = effect;
+      story.append(el("p", {}, ...sentence(this.messages.parts("ui.outcome.effect", { what, name: name ?? "", observed, plain }))));
+    }
+    return story;
+  }
+}
