@@ -16,7 +16,6 @@ import gc
 import json
 import os
 import platform
-import random
 import resource
 import selectors
 import signal
@@ -156,10 +155,8 @@ def _live(jail: Jail, bounds: Confinee, request: int) -> NoReturn:
         code = EXIT_FAULT
         # The server knows by this empty frame that the walls stand: the program cannot have sent it.
         _send(b"")
-        run_request = RunRequest.model_validate_json(program)
-        _seed(run_request.seed)
         gc.enable()
-        record_program(run_request, _send)
+        record_program(RunRequest.model_validate_json(program), _send)
         code = 0
     except NotConfined as fault:
         os.write(2, str(fault).encode(errors="replace"))
@@ -174,15 +171,6 @@ def _send(payload: bytes) -> None:
     rest = memoryview(struct.pack("<I", len(payload)) + payload)
     while rest:
         rest = rest[os.write(RESULT, rest) :]
-
-
-def _seed(seed: int) -> None:
-    """Make every random generator start from the request's seed: children share the zygote's state."""
-    random.seed(seed)
-    numpy.random.seed(seed % 2**32)
-    # Not torch.manual_seed: it also queues a call for every kind of accelerator, each with the
-    # source lines of its stack, which takes longer than a small program.
-    torch.default_generator.manual_seed(seed)
 
 
 def rehearse() -> None:
@@ -210,7 +198,7 @@ def rehearse() -> None:
     threads = len(os.listdir("/proc/self/task"))
     if threads != 1:
         raise RuntimeError(f"{threads} threads in the process that forks; there must be one")
-    untouched = not torch.cuda.is_initialized()  # type: ignore[no-untyped-call]  # torch leaves it untyped
+    untouched = not torch.cuda.is_initialized()
     if not untouched or any("/dev/nvidia" in name for name in _open_files()):
         raise RuntimeError("the process that forks has touched CUDA")
 
@@ -245,6 +233,7 @@ def main() -> int:
     if options.broken_layer:
         jail = jail.with_broken(options.broken_layer)
     rehearse()
+    jail.environment.replace()
     prctl(PR_SET_DUMPABLE, 0)
     gc.collect()
     gc.freeze()

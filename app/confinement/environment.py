@@ -22,11 +22,17 @@ class EmptyEnvironment:
     name = "environment"
 
     def enter(self, child: Confinee) -> None:
-        """Replace every variable."""
-        os.environ.clear()
-        os.environ.update(
-            PATH="/nonexistent",
-            HOME="/nonexistent",
-            LANG="C.UTF-8",
-            TORCHINDUCTOR_CACHE_DIR=self.inductor_cache,
-        )
+        """Replace every variable, unless the parent did."""
+        self.replace()
+
+    def replace(self) -> None:
+        """Replace every variable of this process. In the zygote it saves each child a millisecond."""
+        wanted = {
+            "PATH": "/nonexistent",
+            "HOME": "/nonexistent",
+            "LANG": "C.UTF-8",
+            "TORCHINDUCTOR_CACHE_DIR": self.inductor_cache,
+        }
+        if dict(os.environ) != wanted:
+            os.environ.clear()
+            os.environ.update(wanted)

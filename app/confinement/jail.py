@@ -56,6 +56,9 @@ class Jail:
     warnings: tuple[str, ...]
     """What the operator should know, in sentences."""
 
+    environment: EmptyEnvironment
+    """The layer that may be entered in the zygote already; each child enters it again."""
+
     def enter(self, child: Confinee) -> None:
         """Confine the calling process for good.
 
@@ -88,10 +91,11 @@ def build(must_stay_readable: Sequence[str]) -> Jail:
     files = _building("landlock", lambda: landlock.build([PACKAGE]))
     calls = _building("seccomp", seccomp.build)
     who, warning = identity.choose(must_stay_readable)
+    environment = EmptyEnvironment(inductor_cache=PACKAGE)
     return Jail(
         layers=(
             OwnDescriptors(spared=files.ruleset.fileno()),
-            EmptyEnvironment(inductor_cache=PACKAGE),
+            environment,
             Rlimits(),
             who,
             NoNewPrivileges(),
@@ -99,6 +103,7 @@ def build(must_stay_readable: Sequence[str]) -> Jail:
             calls,
         ),
         warnings=(warning,) if warning else (),
+        environment=environment,
     )
 
 
