@@ -13,6 +13,7 @@ import type { SourceRange, Trace } from "./schema/trace.gen";
 import { ChangesView } from "./views/changes";
 import { CodeView } from "./views/code";
 import { Controls, PLAY_EVENT } from "./views/controls";
+import { DevicesView } from "./views/devices";
 import { el } from "./views/dom";
 import { AutogradView } from "./views/autograd";
 import { helpSheet } from "./views/help";
@@ -22,7 +23,7 @@ import { StorageView } from "./views/storage";
 import { TimelineView } from "./views/timeline";
 import type { Pick, View } from "./views/view";
 
-export type FigureName = "memory" | "graph";
+export type FigureName = "memory" | "devices" | "graph";
 
 export interface PlayerOptions {
   /** `page`: four cards that fill a page. `compact`: one card, for lessons and embeds. */
@@ -37,7 +38,7 @@ export interface PlayerOptions {
 export const PAGE_OPTIONS: PlayerOptions = {
   arrangement: "page",
   keys: "page",
-  figures: ["memory", "graph"],
+  figures: ["memory", "devices", "graph"],
   code: true,
   controls: true,
 };
@@ -229,7 +230,7 @@ export class Player {
       [new OutcomeView(outline, this.messages), banner],
       [code, this.codeBody],
       [new ChangesView(outline, this.messages, false), changes],
-      ...this.figures(figures),
+      ...this.figures(figures, outline),
       [new TimelineView(outline, this.messages, controls.element, false), timeline],
     ];
     return mounted(shown, trace, this.messages);
@@ -249,7 +250,7 @@ export class Player {
       [new OutcomeView(outline, messages), banner],
       [code, this.codeBody],
       [new ChangesView(outline, messages, true), changes],
-      ...this.figures(figures),
+      ...this.figures(figures, outline),
     ];
     if (options.controls) shown.push([new TimelineView(outline, messages, controls.element, true), timeline]);
     return mounted(shown, trace, messages);
@@ -268,12 +269,15 @@ export class Player {
     return el("section", { class: `card player-${name}`, "aria-label": this.messages.text(`ui.${name}.title`) });
   }
 
-  private figures(into: HTMLElement): [View, HTMLElement][] {
+  private figures(into: HTMLElement, outline: Outline): [View, HTMLElement][] {
     const makers: Readonly<Record<FigureName, () => View>> = {
       memory: () => new StorageView(),
+      devices: () => new DevicesView(),
       graph: () => new AutogradView(),
     };
-    return this.options.figures.map((name) => {
+    const several = outline.alive.length > 1;
+    const names = this.options.figures.filter((name) => name !== "devices" || several);
+    return names.map((name) => {
       const place = el("section", { class: `card player-${name}` });
       into.append(place);
       return [makers[name](), place];

@@ -39,7 +39,9 @@ export class CodeView implements View {
     this.trace = trace;
     this.say = say;
     this.list = el("ol", { class: "code", "aria-label": say("ui.code.label") });
-    this.lines = tokenize(trace.source).map((tokens, index) => this.line(index + 1, tokens, trace, say));
+    const lines = tokenize(trace.source);
+    if (lines.length > 1 && lines.at(-1)?.length === 0) lines.pop();
+    this.lines = lines.map((tokens, index) => this.line(index + 1, tokens, trace, say));
     for (const { range } of trace.statements) {
       const first = this.outline.stepsOfLine.get(range.line)?.[0] ?? Infinity;
       for (let number = range.line; number <= range.end_line; number += 1) {

@@ -27,6 +27,9 @@ import { el, svg } from "./dom";
 import { layerIcon } from "./icons";
 import { goTo, type View } from "./view";
 
+/** The mark on top of the band is seen in a long run too. */
+const LEAST_CAP = 9;
+
 let clips = 0;
 
 export class TimelineView implements View {
@@ -287,10 +290,11 @@ export class TimelineView implements View {
     const width = step === 0 ? 0 : Math.max(2, column);
     const left = Math.max(0, Math.min((step - 1) * column, this.scale.width - width));
     const end = step === 0 ? 0 : left + width;
-    for (const rect of [this.band, this.bandTop]) {
-      rect.setAttribute("x", String(left));
-      rect.setAttribute("width", String(width));
-    }
+    const cap = step === 0 ? 0 : Math.max(width, LEAST_CAP);
+    this.band.setAttribute("x", String(left));
+    this.band.setAttribute("width", String(width));
+    this.bandTop.setAttribute("x", String(Math.max(0, Math.min(left + (width - cap) / 2, this.scale.width - cap))));
+    this.bandTop.setAttribute("width", String(cap));
     this.past.setAttribute("width", String(end));
     this.future.setAttribute("x", String(end));
     this.texts.forEach((text, index) => text.classList.toggle("now", index === step - 1));
