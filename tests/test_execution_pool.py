@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 import pytest_asyncio
-from tensor_anatomy.errors import DeviceUnavailable, PoolBusy, SandboxUnavailable
+from tensor_anatomy.errors import DeviceUnavailable, PoolBusy, RequestInvalid, SandboxUnavailable
 from tensor_anatomy.execution import Pool
 from tensor_anatomy.execution.zygote_client import ZygoteClient
 from tensor_anatomy.schema import Limits, Trace, TraceRequest
@@ -177,6 +177,12 @@ async def test_a_program_holds_four_descriptors_and_no_secret(pool: Pool) -> Non
 async def test_a_device_that_is_not_there_is_refused(pool: Pool) -> None:
     with pytest.raises(DeviceUnavailable):
         await pool.run(TraceRequest(source="x = 1", device="cuda"))
+
+
+async def test_half_a_character_is_refused(pool: Pool) -> None:
+    with pytest.raises(RequestInvalid, match="half of a character"):
+        await pool.run(program("x = '\ud800'"))
+    assert pool.status().running == 0
 
 
 async def test_programs_run_side_by_side_without_mixing(pool: Pool) -> None:

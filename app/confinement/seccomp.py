@@ -32,6 +32,20 @@ _INSTRUCTION = struct.Struct("<HBBI")
 """struct sock_filter: code, jump if true, jump if false, operand."""
 
 
+_REFUSE_X32 = b"".join(
+    _INSTRUCTION.pack(*instruction)
+    for instruction in (
+        (0x20, 0, 0, 4),  # load the architecture
+        (0x15, 0, 3, 0xC000003E),  # if it is not x86-64, skip the next three
+        (0x20, 0, 0, 0),  # load the number of the call
+        (0x45, 0, 1, 0x40000000),  # if it has the bit of x32 …
+        (0x06, 0, 0, 0x00050000 | errno.EPERM),  # … answer EPERM
+    )
+)
+"""Goes before the compiled filter. libseccomp ends the process for x32, as for any foreign architecture,
+but these are calls of our own architecture that are not on the list, and they answer as such."""
+
+
 class _Program(ctypes.Structure):
     _fields_ = (("length", ctypes.c_ushort), ("filter", ctypes.c_void_p))
 
@@ -117,6 +131,8 @@ def _compiled(rules: Any) -> SyscallAllowList:
         rules.export_bpf(file)
         file.seek(0)
         instructions = file.read()
+    if os.uname().machine == "x86_64":
+        instructions = _REFUSE_X32 + instructions
     size = _INSTRUCTION.size
     found = tuple(
         start + size - 4

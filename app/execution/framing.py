@@ -10,7 +10,7 @@ import struct
 
 from pydantic import TypeAdapter, ValidationError
 
-from ..errors import ReplyInvalid
+from ..errors import ReplyInvalid, RequestInvalid
 from ..schema import Chunk, RunRequest
 
 _LENGTH = struct.Struct("<I")
@@ -58,8 +58,18 @@ class FrameDecoder:
 
 
 def encode_request(request: RunRequest) -> bytes:
-    """A request as the bytes that travel to the child."""
-    return request.model_dump_json().encode()
+    """A request as the bytes that travel to the child.
+
+    Raises:
+        RequestInvalid: The program is not text that UTF-8 can carry.
+    """
+    try:
+        return request.model_dump_json().encode()
+    except ValueError as e:
+        raise RequestInvalid(
+            "The program holds half of a character (a lone surrogate), which no file can hold. "
+            "Type that character anew."
+        ) from e
 
 
 def decode_chunk(payload: bytes) -> Chunk:
