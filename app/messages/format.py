@@ -139,7 +139,9 @@ def format_parts(message: str, args: Mapping[str, Any], lists: Mapping[str, str]
 
 
 def placeholders(message: str) -> set[str]:
-    """Name the arguments a message uses, in any of its branches.
+    """Name the arguments whose values a message shows, in any of its branches.
+
+    What a plural or a select only decides by is not one: languages decide by different things.
 
     Args:
         message: The message.
@@ -147,14 +149,15 @@ def placeholders(message: str) -> set[str]:
     Returns:
         Names.
 
-    >>> sorted(placeholders("{n, plural, one {# cell of {name}} other {# cells}}"))
+    >>> sorted(placeholders("{n, plural, one {a cell} other {# cells}} of {how, select, x {{name}} other {}}"))
     ['n', 'name']
     """
 
     def walk(pieces: Message) -> Iterable[str]:
         for piece in pieces:
             if isinstance(piece, Argument):
-                yield piece.name
+                if not piece.branches:
+                    yield piece.name
                 for branch in piece.branches.values():
                     yield from walk(branch)
 
@@ -216,7 +219,10 @@ def _joined(items: list[str], lists: Mapping[str, str], style: Style) -> list[Pa
 def _count(value: Any) -> int:
     if isinstance(value, Sequence) and not isinstance(value, str):
         return len(value)
-    return int(value)
+    try:
+        return int(value)
+    except (TypeError, ValueError):
+        return 0
 
 
 def _word(value: Any) -> str:

@@ -120,7 +120,7 @@ function joined(items: readonly string[], lists: Catalogue, style: Style): Part[
 }
 
 function count(value: unknown): number {
-  return Array.isArray(value) ? value.length : Math.trunc(Number(value));
+  return Array.isArray(value) ? value.length : Math.trunc(Number(value)) || 0;
 }
 
 /** A value as Python's `str` has it. */

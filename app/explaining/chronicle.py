@@ -1,0 +1,301 @@
+"""A trace made searchable: what a tensor, a storage or a name was at any moment.
+
+A moment is a position in the one stream of events: the world as it is before that event. `replay`
+folds a trace up to a step; here any fact can be asked for at any moment without folding again,
+which is what finding a cause takes. Says nothing; the modules that do are built on it.
+"""
+
+import base64
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterable, Iterator
+from functools import cached_property
+from typing import Generic, TypeVar
+
+from ..schema import Event, GraphNode, OpCall, Statement, Step, StorageBytes, TensorState, TensorView, Trace
+
+T = TypeVar("T")
+
+_MOST_EVENTS_READ = 200_000
+_EVENTS_ALWAYS_READ = 200
+
+
+class Timeline(Generic[T]):
+    """Values with the moment from which each holds."""
+
+    def __init__(self) -> None:
+        self.moments: list[int] = []
+        self.values: list[T] = []
+
+    def put(self, event: int, value: T) -> None:
+        """Record what event number `event` said."""
+        self.moments.append(event)
+        self.values.append(value)
+
+    def at(self, moment: int) -> T | None:
+        """What the last event before `moment` said; None when none had."""
+        index = bisect_left(self.moments, moment)
+        return self.values[index - 1] if index else None
+
+    def between(self, begin: int, end: int) -> Iterator[tuple[int, T]]:
+        """Events from `begin` to before `end`, with their numbers."""
+        for i in range(bisect_left(self.moments, begin), bisect_left(self.moments, end)):
+            yield self.moments[i], self.values[i]
+
+
+class _Paths:
+    """What a variable leads to, and the other way round."""
+
+    __slots__ = ("by_name", "by_tensor")
+
+    def __init__(self, paths: dict[str, int]) -> None:
+        self.by_name = paths
+        self.by_tensor: dict[int, list[str]] = {}
+        for path, tensor in paths.items():
+            self.by_tensor.setdefault(tensor, []).append(path)
+
+
+class Chronicle:
+    """A trace with indices into its events. Steps are numbered from 1."""
+
+    def __init__(self, trace: Trace) -> None:
+        self.trace = trace
+        self.events: list[Event] = []
+        self.ends = [0]
+        """Moment at which each step ended; `ends[0]` is the beginning."""
+        self.tensors: dict[int, Timeline[TensorState | None]] = {}
+        self.bytes: dict[int, Timeline[StorageBytes]] = {}
+        self.storage_born: dict[int, int] = {}
+        self.storage_sizes: dict[int, Timeline[int]] = {}
+        self.storage_device: dict[int, str] = {}
+        self.storage_freed: dict[int, int] = {}
+        self.on_storage: dict[int, dict[int, None]] = {}
+        self.nodes: dict[int, GraphNode] = {}
+        self.node_born: dict[int, int] = {}
+        self.made_by: dict[int, list[int]] = {}
+        """Tensor id → numbers of the ops that returned it without having been given it."""
+        self.grad_of: dict[int, dict[int, None]] = {}
+        self._roots: dict[int, dict[str, Timeline[_Paths]]] = {}
+        self._frames: dict[int, tuple[int, int | None]] = {0: (-1, None)}
+        self._affordable = _MOST_EVENTS_READ
+        for step in trace.steps:
+            for event in step.events:
+                self._index(len(self.events), event)
+                self.events.append(event)
+            self.ends.append(len(self.events))
+
+    def _index(self, number: int, event: Event) -> None:
+        match event.kind:
+            case "tensor":
+                self.tensors.setdefault(event.id, Timeline()).put(number, event)
+                if event.storage is not None:
+                    self.on_storage.setdefault(event.storage, {})[event.id] = None
+                if event.grad is not None:
+                    self.grad_of.setdefault(event.grad, {})[event.id] = None
+            case "gone":
+                for tensor in event.tensors:
+                    self.tensors.setdefault(tensor, Timeline()).put(number, None)
+            case "storage":
+                self.storage_born.setdefault(event.id, number)
+                self.storage_sizes.setdefault(event.id, Timeline()).put(number, event.nbytes)
+                self.storage_device[event.id] = event.device
+            case "bytes":
+                self.bytes.setdefault(event.storage, Timeline()).put(number, event)
+            case "freed":
+                for storage in event.storages:
+                    self.storage_freed[storage] = number
+            case "node":
+                self.nodes[event.id] = event
+                self.node_born.setdefault(event.id, number)
+            case "op":
+                for output, verdict in zip(event.outputs, event.verdicts, strict=False):
+                    if verdict in ("fresh", "view"):
+                        self.made_by.setdefault(output, []).append(number)
+            case "names":
+                roots = self._roots.setdefault(event.frame, {})
+                roots.setdefault(event.root, Timeline()).put(number, _Paths(event.paths))
+            case "call":
+                self._frames[event.frame] = (number, None)
+            case "return":
+                self._frames[event.frame] = (self._frames.get(event.frame, (-1, None))[0], number)
+
+    def affordable(self, begin: int, end: int) -> int:
+        """Where to begin reading a step's events, `begin` but in deep recursion: there each of a thousand
+        steps holds the events of all inside it, and reading them all would take seconds."""
+        begin = max(begin, end - max(self._affordable, _EVENTS_ALWAYS_READ))
+        self._affordable -= end - begin
+        return begin
+
+    @property
+    def end(self) -> int:
+        """The moment after the last event."""
+        return len(self.events)
+
+    def step_at(self, event: int) -> int:
+        """Number of the step during which event number `event` was observed: the innermost one."""
+        return bisect_right(self.ends, event)
+
+    def statement(self, step: int) -> Statement:
+        """The statement that step number `step` executed."""
+        return self.trace.statements[self.trace.steps[step - 1].statement]
+
+    def line_of_step(self, step: int) -> int:
+        """First line of the statement of a step."""
+        return self.statement(step).range.line
+
+    def line_at(self, event: int) -> int | None:
+        """First line of the statement during which an event was observed."""
+        step = self.step_at(event)
+        return self.line_of_step(step) if 1 <= step <= len(self.trace.steps) else None
+
+    def step(self, number: int) -> Step:
+        """Step number `number`."""
+        return self.trace.steps[number - 1]
+
+    # ---- tensors
+
+    def tensor(self, tensor: int | None, moment: int) -> TensorState | None:
+        """State of a tensor; None before it was known and after it was gone."""
+        timeline = None if tensor is None else self.tensors.get(tensor)
+        return None if timeline is None else timeline.at(moment)
+
+    def last_known(self, tensor: int | None, moment: int) -> TensorState | None:
+        """Last state before `moment` of a tensor that may be gone by then."""
+        timeline = None if tensor is None else self.tensors.get(tensor)
+        if timeline is None:
+            return None
+        for index in range(bisect_left(timeline.moments, moment) - 1, -1, -1):
+            if (state := timeline.values[index]) is not None:
+                return state
+        return None
+
+    def view(self, tensor: int | None, moment: int) -> TensorView | None:
+        """How a tensor looked at its storage; of one that is gone, how it last did."""
+        state = self.last_known(tensor, moment)
+        return None if state is None else self.trace.views[state.view]
+
+    def born(self, tensor: int) -> int | None:
+        """Number of the event by which a tensor came to be known."""
+        timeline = self.tensors.get(tensor)
+        return timeline.moments[0] if timeline else None
+
+    def tensors_on(self, storage: int, moment: int) -> list[int]:
+        """Live tensors that view a storage, in the order they came to be known."""
+        found = []
+        for tensor in self.on_storage.get(storage, ()):
+            state = self.tensor(tensor, moment)
+            if state is not None and state.storage == storage:
+                found.append(tensor)
+        return found
+
+    def op(self, event: int) -> OpCall:
+        """The op recorded by event number `event`."""
+        found = self.events[event]
+        assert found.kind == "op"
+        return found
+
+    def op_name(self, op: OpCall) -> str:
+        """`aten::mul_.Tensor`."""
+        return self.trace.names[op.op]
+
+    def maker(self, tensor: int, moment: int) -> int | None:
+        """Number of the last op before `moment` that made a tensor."""
+        before = [n for n in self.made_by.get(tensor, ()) if n < moment]
+        return before[-1] if before else None
+
+    # ---- storages
+
+    def storage_bytes(self, storage: int, moment: int) -> bytes | None:
+        """Bytes of a storage, when they were recorded."""
+        timeline = self.bytes.get(storage)
+        event = None if timeline is None else timeline.at(moment)
+        return None if event is None or event.data is None else base64.b64decode(event.data)
+
+    def nbytes(self, storage: int, moment: int) -> int:
+        """Size of a storage."""
+        timeline = self.storage_sizes.get(storage)
+        return (timeline.at(moment) or 0) if timeline else 0
+
+    def alive(self, storage: int, moment: int) -> bool:
+        """A storage is known and its bytes are there."""
+        return self.storage_born.get(storage, self.end) < moment <= self.storage_freed.get(storage, self.end)
+
+    # ---- names
+
+    def bindings(self, frame: int, moment: int) -> dict[str, int]:
+        """Names of a frame, in the order their variables were first bound, each with its live tensor."""
+        if not self._in_frame(frame, moment):
+            return {}
+        found: dict[str, int] = {}
+        for timeline in self._roots.get(frame, {}).values():
+            paths = timeline.at(moment)
+            if paths is not None:
+                found.update((p, t) for p, t in paths.by_name.items() if self.tensor(t, moment) is not None)
+        return found
+
+    def names(self, tensor: int, moment: int, frame: int = 0) -> list[str]:
+        """The reader's expressions for a tensor: those of `frame`, then global ones; `w.grad` last."""
+        found: dict[str, None] = {}
+        for owner in dict.fromkeys((frame, 0)):
+            if self._in_frame(owner, moment):
+                for timeline in self._roots.get(owner, {}).values():
+                    paths = timeline.at(moment)
+                    if paths is not None:
+                        found.update(dict.fromkeys(paths.by_tensor.get(tensor, ())))
+        for owner_tensor in self.grad_of.get(tensor, ()):
+            state = self.tensor(owner_tensor, moment)
+            if state is not None and state.grad == tensor:
+                name = self.name(owner_tensor, moment, frame)
+                if name is not None:
+                    found[f"{name}.grad"] = None
+        return list(found)
+
+    def name(self, tensor: int, moment: int, frame: int = 0) -> str | None:
+        """One expression for a tensor, a short one."""
+        return min(self.names(tensor, moment, frame), key=_length, default=None)
+
+    def names_on(self, storage: int, moment: int, frame: int = 0) -> list[str]:
+        """A short name of each named tensor that views a storage."""
+        found = (self.name(tensor, moment, frame) for tensor in self.tensors_on(storage, moment))
+        return list(dict.fromkeys(name for name in found if name is not None))
+
+    def _in_frame(self, frame: int, moment: int) -> bool:
+        entered, left = self._frames.get(frame, (-1, None))
+        return entered < moment and (left is None or moment <= left)
+
+    # ---- autograd
+
+    def node_name(self, node: int | None) -> str:
+        """`MulBackward0`."""
+        found = None if node is None else self.nodes.get(node)
+        return "?" if found is None else self.trace.names[found.name]
+
+    def reachable(self, roots: Iterable[int | None]) -> dict[int, None]:
+        """Ids of the nodes that gradients flow to from `roots`, themselves included, nearest first."""
+        seen: dict[int, None] = {}
+        todo = [root for root in roots if root is not None]
+        for node in todo:
+            if node in seen or node not in self.nodes:
+                continue
+            seen[node] = None
+            todo.extend(n for n, _ in self.nodes[node].next_functions if n is not None)
+        return seen
+
+    def leaves(self, roots: Iterable[int | None]) -> list[int]:
+        """Ids of the leaf tensors that gradients flow to from `roots`."""
+        variables = (self.nodes[n].variable for n in self.reachable(roots))
+        return list(dict.fromkeys(v for v in variables if v is not None))
+
+    @cached_property
+    def requires_grad_anywhere(self) -> int:
+        """Moment from which some tensor requires grad; the end when none ever does."""
+        moments = [
+            moment
+            for timeline in self.tensors.values()
+            for moment, state in zip(timeline.moments, timeline.values, strict=True)
+            if state is not None and self.trace.views[state.view].requires_grad
+        ]
+        return min(moments, default=self.end)
+
+
+def _length(name: str) -> tuple[int, str]:
+    return len(name), name

@@ -1,0 +1,373 @@
+"""For each class of error: which tensors it concerns, which line is at fault, what its sentences need.
+
+One small function per class, listed in `ADVICE` by the name of its rule. A cause is only named when
+the trace shows it; otherwise `caused_by` is None and the sentence does without.
+"""
+
+import ast
+import re
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+from .failure import FailedCall
+from .wording import dtype_text, storage_label, tuple_text
+
+
+@dataclass(frozen=True)
+class Advice:
+    """What a class of error needs to be explained."""
+
+    caused_by: int | None
+    """The line at fault, when it is not the one that raised."""
+
+    operands: tuple[str, ...]
+    """Names of the tensors concerned."""
+
+    args: dict[str, Any] = field(default_factory=dict)
+    """Further values for its sentences."""
+
+
+def _about(call: FailedCall, tensors: list[int], caused_by: int | None = None, **args: Any) -> Advice:
+    return Advice(caused_by, tuple(call.names_of(tensors)), args)
+
+
+def _subjects(call: FailedCall) -> Advice:
+    return _about(call, call.subjects, **call.groups)
+
+
+def _first(call: FailedCall) -> int | None:
+    """The tensor the call was made on."""
+    return next(iter(call.tensors or call.subjects), None)
+
+
+def _first_subject(call: FailedCall) -> Advice:
+    return _about(call, call.subjects[:1], **_looks(call, _first(call)))
+
+
+def _looks(call: FailedCall, tensor: int | None) -> dict[str, Any]:
+    """Name, shape, strides, dtype and storage of a tensor, for a sentence."""
+    view = call.view(tensor)
+    state = call.chronicle.last_known(tensor, call.moment)
+    return {
+        "name": "?" if tensor is None else call.label(tensor),
+        "shape": "?" if view is None else tuple_text(view.shape),
+        "stride": "?" if view is None else tuple_text(view.stride),
+        "dtype": "?" if view is None else dtype_text(view.dtype),
+        "storage": "?" if state is None or state.storage is None else storage_label(state.storage),
+    }
+
+
+def _first_two(tensors: list[int]) -> tuple[int | None, int | None]:
+    first, second, *_ = [*tensors, None, None]
+    return first, second
+
+
+def _two(call: FailedCall, first: int | None, second: int | None) -> dict[str, Any]:
+    left, right = _looks(call, first), _looks(call, second)
+    return {"a": left["name"], "a_shape": left["shape"], "a_dtype": left["dtype"]} | {
+        "b": right["name"],
+        "b_shape": right["shape"],
+        "b_dtype": right["dtype"],
+    }
+
+
+def _saved_tensor_modified(call: FailedCall) -> Advice:
+    version, expected = int(call.group("version")), int(call.group("expected"))
+    found = call.stale(call.group("node"), version, expected)
+    if found is None:
+        return Advice(None, (), {"node": "?", "name": "?", "version": version, "saved_version": expected})
+    event, node, slot = found
+    storage = call.chronicle.nodes[node].saved[slot].storage
+    names: list[str] = []
+    line = call.line_of(event)
+    if storage is not None:
+        writer = call.writer(storage, event + 1)
+        if writer is not None:
+            at, tensor = writer
+            line = call.line_of(at)
+            name = None if tensor is None else call.chronicle.name(tensor, call.moment, call.frame)
+            names = [name] if name else []
+        names = names or call.chronicle.names_on(storage, call.moment, call.frame)[:1]
+    saved = call.chronicle.nodes[node].saved[slot]
+    name = (call.name(saved.tensor) if saved.tensor is not None else None) or (names[0] if names else "?")
+    return Advice(
+        line,
+        tuple(names),
+        {
+            "node": call.chronicle.node_name(node),
+            "node_line": call.chronicle.nodes[node].line,
+            "name": name,
+            "written": names[0] if names else name,
+            "version": version,
+            "saved_version": expected,
+        },
+    )
+
+
+def _pack_hook(call: FailedCall) -> Advice:
+    write = call.last_write()
+    return Advice(call.chronicle.line_at(write) if write is not None else None, ())
+
+
+def _view_stride(call: FailedCall) -> Advice:
+    tensor = _first(call)
+    return _about(call, call.subjects[:1], call.made_on(tensor), **_looks(call, tensor))
+
+
+def _overlapping_write(call: FailedCall) -> Advice:
+    tensor = call.named[0] if call.named else _first(call)
+    return _about(call, [tensor] if tensor is not None else [], call.made_on(tensor), **_looks(call, tensor))
+
+
+def _overlapping_source(call: FailedCall) -> Advice:
+    subjects = call.subjects[:2]
+    return _about(call, subjects, **_looks(call, subjects[0] if subjects else None))
+
+
+def _leaf_in_place(call: FailedCall) -> Advice:
+    leaves = [t for t in call.named if (v := call.view(t)) and v.requires_grad and v.is_leaf]
+    views = [t for t in call.named if t not in leaves and (v := call.view(t)) and v.requires_grad]
+    written = (views or leaves or call.named)[:1]
+    kind = "view" if call.group("view") else "leaf"
+    if kind == "leaf":
+        written = (leaves or call.named)[:1]
+    return _about(call, written, how=kind)
+
+
+def _backward_twice(call: FailedCall) -> Advice:
+    subjects = call.subjects[:1]
+    for argument in [*subjects, *call.tensors]:
+        freed = call.freeing(argument)
+        if freed is not None:
+            return _about(call, subjects, call.line_of(freed))
+    return _about(call, subjects)
+
+
+def _no_graph(call: FailedCall) -> Advice:
+    tensor = _first(call)
+    subjects = call.subjects[:1]
+    cut = None if tensor is None else call.cut(tensor)
+    if cut is None:
+        return _about(call, subjects, how="nothing", cut="?", op="?")
+    maker = call.chronicle.maker(cut, call.moment)
+    op = call.chronicle.op_name(call.chronicle.op(maker)) if maker is not None else "?"
+    line = call.line_of(maker)
+    name = call.name(cut) or call.label(cut)
+    return _about(call, [*subjects, cut], line, how="cut", cut=name, op=op)
+
+
+def _unused(call: FailedCall) -> Advice:
+    if not call.tensors:
+        return _subjects(call)
+    loss, *inputs = call.tensors
+    used = call.chronicle.reachable([call.grad_fn(loss)])
+    leaves = set(call.chronicle.leaves(used))
+    unused = [t for t in inputs if t not in leaves and call.grad_fn(t) not in used]
+    return _about(call, [loss, *unused], unused=call.names_of(unused))
+
+
+def _made_where(call: FailedCall) -> Advice:
+    """The line that made the tensor is the one to change."""
+    tensor = call.subjects[0] if call.subjects else None
+    return _about(call, call.subjects, call.made_on(tensor), **_looks(call, tensor))
+
+
+def _deepcopy(call: FailedCall) -> Advice:
+    return _made_where(call)
+
+
+def _matmul(call: FailedCall) -> Advice:
+    """The two matrices: in `addmm` and its kin the tensor that is added comes first."""
+    tensors = call.tensors
+    if call.api in ("addmm", "addmv", "addbmm", "baddbmm", "addmm_", "__radd__") and len(tensors) > 2:
+        tensors = tensors[1:]
+    pair = tensors[:2]
+    left, right = _first_two(pair)
+    names = [call.label(t) for t in pair]
+    operands = call.names_of(pair) or call.names_of(call.subjects)
+    how = "linear" if call.api == "linear" else "matmul"
+    return Advice(
+        None, tuple(operands), {**call.groups, **_two(call, left, right), "names": names, "how": how}
+    )
+
+
+def _pair(call: FailedCall) -> Advice:
+    tensors = call.tensors
+    left, right = _first_two(tensors)
+    sizes = {f"{k}_size" if k in ("a", "b") else k: v for k, v in call.groups.items()}
+    return _about(call, call.subjects[:2], **(sizes | _two(call, left, right)))
+
+
+def _all(call: FailedCall) -> Advice:
+    """Shapes of every operand: `cat`, `stack`."""
+    shapes = [f"{call.label(t)} {_looks(call, t)['shape']}" for t in call.tensors]
+    return _about(call, call.subjects, shapes=shapes, dim=call.group("dim"))
+
+
+def _dim_out_of_range(call: FailedCall) -> Advice:
+    tensor = call.subjects[0] if call.subjects else _first(call)
+    return _about(call, call.subjects[:1], call.made_on(tensor), **call.groups, **_looks(call, tensor))
+
+
+def _index_out_of_range(call: FailedCall) -> Advice:
+    tensor = call.subjects[0] if call.subjects else _first(call)
+    return _about(call, call.subjects[:1], **call.groups, **_looks(call, tensor))
+
+
+_DTYPES = {
+    "Float": "float32",
+    "Double": "float64",
+    "Half": "float16",
+    "Long": "int64",
+    "Int": "int32",
+    "Short": "int16",
+    "Char": "int8",
+    "Byte": "uint8",
+    "Bool": "bool",
+    "BFloat16": "bfloat16",
+    "ComplexFloat": "complex64",
+    "ComplexDouble": "complex128",
+    "float": "float32",
+    "double": "float64",
+    "long int": "int64",
+}
+
+
+def _dtypes(call: FailedCall) -> dict[str, Any]:
+    """The dtypes a message speaks of, by PyTorch's Python names."""
+
+    def plain(words: str) -> str:
+        return " / ".join(_DTYPES.get(word.strip(), word.strip()) for word in words.split(" or "))
+
+    return {key: plain(value or "") for key, value in (call.match.groupdict() if call.match else {}).items()}
+
+
+def _dtype_cast(call: FailedCall) -> Advice:
+    return _about(call, call.subjects, **_looks(call, _first(call)), **_dtypes(call))
+
+
+def _dtype_mismatch(call: FailedCall) -> Advice:
+    """The tensor whose dtype is the one found is at fault."""
+    dtypes = _dtypes(call)
+    tensors = call.tensors
+    found = [t for t in tensors if _looks(call, t)["dtype"] == dtypes.get("found")]
+    about_target = "target" in (call.outcome.message or "") and len(tensors) > 1
+    guilty = tensors[1:2] if about_target else found
+    named = [t for t in guilty if call.name(t) is not None]
+    line = call.made_on(named[0]) if len(named) == 1 else None
+    left, right = _first_two(tensors)
+    return _about(call, call.subjects[:2], line, **dtypes, **_two(call, left, right))
+
+
+def _dtype_unsupported(call: FailedCall) -> Advice:
+    return _about(call, call.subjects[:1], api=call.api, **_looks(call, _first(call)))
+
+
+def _device_mismatch(call: FailedCall) -> Advice:
+    tensors = call.tensors
+    where = [f"{call.label(t)} ({view.device})" for t in tensors if (view := call.view(t)) is not None]
+    odd = [t for t in tensors if (view := call.view(t)) is not None and view.device == "cpu"]
+    line = call.made_on(odd[0]) if len(odd) == 1 else None
+    return _about(call, call.subjects, line, where=where)
+
+
+def _meta(call: FailedCall) -> Advice:
+    tensor = _first(call)
+    if tensor is None:
+        return _subjects(call)
+    root = call.first_on_device(tensor)
+    maker = call.chronicle.maker(root, call.moment)
+    line = call.line_of(maker if maker is not None else call.chronicle.born(root))
+    return _about(call, [tensor, root], line, **_looks(call, tensor))
+
+
+def _nothing(call: FailedCall) -> Advice:
+    return Advice(None, ())
+
+
+def _graph_break(call: FailedCall) -> Advice:
+    lines = re.findall(r"line (\d+), in ", call.outcome.message or "")
+    inner = int(lines[-1]) if lines else None
+    return Advice(inner if inner != call.line else None, ())
+
+
+def _vmap_in_place(call: FailedCall) -> Advice:
+    subjects = call.subjects
+    return _about(call, subjects, call.made_on(subjects[0]) if subjects else None)
+
+
+def _integer(call: FailedCall) -> Advice:
+    tensor = call.subjects[0] if call.subjects else None
+    return _about(call, call.subjects[:1], call.made_on(tensor))
+
+
+def _grad_none(call: FailedCall) -> Advice:
+    """Of the `.grad` read by the failing statement, one that is None."""
+    bindings = call.chronicle.bindings(call.frame, call.moment) | (
+        call.chronicle.bindings(0, call.moment) if call.frame else {}
+    )
+    for node in call.statement_expressions():
+        if isinstance(node, ast.Attribute) and node.attr == "grad":
+            name = ast.unparse(node.value)
+            tensor = bindings.get(name)
+            state = None if tensor is None else call.chronicle.tensor(tensor, call.moment)
+            if tensor is None or state is None or state.grad is not None:
+                continue
+            view = call.view(tensor)
+            cleared = call.grad_cleared(tensor)
+            how = "non-leaf" if view is not None and not view.is_leaf else ("cleared" if cleared else "never")
+            return Advice(call.line_of(cleared), (name,), {"how": how, "name": name})
+    return Advice(None, ())
+
+
+ADVICE: dict[str, Callable[[FailedCall], Advice]] = {
+    "": _subjects,
+    "saved-tensor-modified": _saved_tensor_modified,
+    "saved-tensor-modified-by-hook": _pack_hook,
+    "view-stride": _view_stride,
+    "view-size": _index_out_of_range,
+    "overlapping-write": _overlapping_write,
+    "overlapping-write-source": _overlapping_source,
+    "leaf-in-place": _leaf_in_place,
+    "backward-twice": _backward_twice,
+    "no-graph": _no_graph,
+    "backward-non-scalar": _first_subject,
+    "unused-in-graph": _unused,
+    "integer-requires-grad": _integer,
+    "requires-grad-non-leaf": _first_subject,
+    "detach-view": _first_subject,
+    "deepcopy-non-leaf": _deepcopy,
+    "no-grad-view": _made_where,
+    "multi-output-view": _made_where,
+    "numpy-requires-grad": _first_subject,
+    "vmap-in-place": _vmap_in_place,
+    "vmap-item": _first_subject,
+    "matmul-shape": _matmul,
+    "bmm-shape": _matmul,
+    "broadcast-shape": _pair,
+    "expand-shape": _index_out_of_range,
+    "cat-shape": _all,
+    "channels-shape": _matmul,
+    "batch-size": _pair,
+    "target-out-of-range": _pair,
+    "dim-out-of-range": _dim_out_of_range,
+    "index-out-of-range": _index_out_of_range,
+    "too-many-indices": _index_out_of_range,
+    "dtype-cast": _dtype_cast,
+    "dtype-mismatch": _dtype_mismatch,
+    "dtype-unsupported": _dtype_unsupported,
+    "device-mismatch": _device_mismatch,
+    "device-numpy": _first_subject,
+    "meta-no-data": _meta,
+    "no-accelerator": _subjects,
+    "out-of-memory": _nothing,
+    "item-non-scalar": _index_out_of_range,
+    "sparse-uncoalesced": _first_subject,
+    "nested-shape": _first_subject,
+    "graph-break": _graph_break,
+    "state-dict": _nothing,
+    "optimizer-empty": _nothing,
+    "grad-none": _grad_none,
+}
+"""Name of a rule → what it needs. The empty name is for rules without a function of their own."""

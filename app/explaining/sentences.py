@@ -1,0 +1,50 @@
+"""What changed, in sentences: for every step at least one per layer, "no change" included."""
+
+from ..schema import Sentence
+from .autograd import autograd_sentences
+from .chronicle import Chronicle
+from .devices import device_sentences
+from .moment import Moment
+from .storage import data_sentences, metadata_sentences
+from .wording import say
+
+
+def step_sentences(chronicle: Chronicle, number: int) -> tuple[Sentence, ...]:
+    """Say what a step changed.
+
+    Args:
+        chronicle: The trace.
+        number: The step, from 1.
+
+    Returns:
+        Sentences in the order of the layers, those about names first.
+    """
+    moment = Moment(chronicle, number)
+    return (
+        *_name_sentences(moment),
+        *data_sentences(moment),
+        *metadata_sentences(moment),
+        *autograd_sentences(moment),
+        *device_sentences(moment),
+    )
+
+
+def _name_sentences(moment: Moment) -> list[Sentence]:
+    """Second names of a tensor, deleted names, folded executions."""
+    said: list[Sentence] = []
+    if moment.step.executions > 1:
+        said.append(say(None, "names.folded", n=moment.step.executions))
+    for tensor, names in moment.bound.items():
+        if moment.before(tensor) is None:
+            continue
+        others = [n for n in moment.chronicle.names(tensor, moment.end, moment.frame) if n not in names]
+        if others and not _inner(others[0], names):
+            said.append(say(None, "names.alias", names=names, others=others[:1]))
+    if moment.deleted:
+        said.append(say(None, "names.deleted", names=moment.deleted))
+    return said[:3]
+
+
+def _inner(other: str, names: list[str]) -> bool:
+    """The tensor was only put into a container, or taken out of one."""
+    return any(other.startswith((name + ".", name + "[")) for name in names)

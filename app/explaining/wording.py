@@ -1,0 +1,40 @@
+"""How facts are written inside a sentence: storages, shapes, dtypes. Words are in the catalogues."""
+
+from collections.abc import Iterable
+from typing import Any
+
+from ..schema import Layer, Sentence
+
+
+def say(layer: Layer | None, message_id: str, **args: Any) -> Sentence:
+    """Make a sentence about a layer.
+
+    Args:
+        layer: The layer; None when it is about names or the run.
+        message_id: Id in the catalogues.
+        **args: Values of its placeholders.
+
+    Returns:
+        The sentence.
+    """
+    return Sentence(layer=layer, id=message_id, args=args)
+
+
+def storage_label(storage: int) -> str:
+    """`S0`, as every view labels a storage."""
+    return f"S{storage}"
+
+
+def storage_labels(storages: Iterable[int]) -> list[str]:
+    """`S0`, `S1` …"""
+    return [storage_label(s) for s in storages]
+
+
+def tuple_text(values: tuple[int, ...] | None) -> str:
+    """A shape or stride as PyTorch writes it, `(3,)` for one dimension; `?` where PyTorch raises."""
+    return "?" if values is None else str(tuple(values))
+
+
+def dtype_text(dtype: str) -> str:
+    """`float32`."""
+    return dtype.removeprefix("torch.")
