@@ -1,0 +1,198 @@
+/**
+ * The autograd graph: boxes at the coordinates of the trace, revealed step by step, never moved.
+ *
+ * Gradients flow along the arrows, from the loss to the leaves on the left. Boxes are elements with
+ * text; only the edges are SVG. `List` says the same in words.
+ */
+import { storageColours } from "../layout/devices";
+import { edgePath, nodesOf, type NodeFacts } from "../layout/graph";
+import { livesOf } from "../layout/lives";
+import type { Focus, State } from "../model/state";
+import type { EdgeDrawing, GraphDrawing, Trace } from "../schema/trace.gen";
+import { el, svg } from "./dom";
+import { describe, NodeBox } from "./node";
+import { goTo, pick, type Say, type View } from "./view";
+import { Viewport } from "./viewport";
+
+interface EdgePicture {
+  readonly drawing: EdgeDrawing;
+  readonly path: SVGPathElement;
+  readonly head: SVGPathElement;
+  readonly step: number;
+}
+
+const HEAD = 9; // length of an arrowhead
+
+export class AutogradView implements View {
+  private readonly warning = el("button", { type: "button", class: "pill pill-warning" });
+  private readonly list = el("ol", { class: "node-list" });
+  private readonly next = el("button", { type: "button", class: "reveal", hidden: true });
+  private readonly empty = el("p", { class: "graph-empty" });
+  private facts: ReadonlyMap<number, NodeFacts> = new Map();
+  private boxes: NodeBox[] = [];
+  private edges: EdgePicture[] = [];
+  private viewport: Viewport | null = null;
+  private state: State | null = null;
+  private asList = false;
+  private say: Say = String;
+
+  mount(root: HTMLElement, trace: Trace, say: Say): void {
+    this.say = say;
+    this.facts = nodesOf(trace);
+    root.classList.add("graph");
+    const title = el("h2", {}, say("ui.graph.title"));
+    const header = el("header", {}, title, el("span", { class: "space" }));
+    root.replaceChildren(header, this.empty);
+    this.empty.hidden = trace.graph !== null;
+    if (trace.graph === null) {
+      this.empty.textContent = say("ui.graph.none");
+      return;
+    }
+    title.after(el("span", { class: "small mute graph-hint" }, say("ui.graph.hint")));
+    this.warning.hidden = true;
+    header.append(this.warning, this.buttons(root));
+    this.build(trace.graph, storageColours(livesOf(trace)));
+    if (this.viewport === null) return;
+    const omitted = trace.graph.omitted > 0 ? el("p", { class: "omitted" }, say("ui.graph.omitted", { n: trace.graph.omitted })) : null;
+    const frame = el("div", { class: "graph-frame" }, this.viewport.root, this.next, omitted);
+    root.append(frame, this.list);
+    this.warning.addEventListener("click", () => this.revealWhere((box) => box.root.classList.contains("stale")));
+    this.next.addEventListener("click", () => this.revealWhere((box) => box.drawing.step === this.state?.step));
+  }
+
+  show(state: State, focus: Focus): void {
+    this.state = state;
+    const ran = new Set(state.ops.flatMap((op) => op.node ?? []));
+    const flowing = (id: number): boolean => {
+      const node = state.nodes.get(id);
+      return node !== undefined && (ran.has(node.name) || (ran.size > 0 && node.variable !== null && state.step > 0 && this.accumulated(state, node.variable)));
+    };
+    for (const box of this.boxes) {
+      const id = box.drawing.node;
+      box.show(state, focus, state.step >= box.drawing.step ? (state.nodes.get(id) ?? null) : null, flowing(id));
+    }
+    for (const edge of this.edges) this.showEdge(edge, state, flowing);
+    const stale = [...state.nodes.values()].reduce((n, node) => n + node.saved.filter((slot) => slot.stale).length, 0);
+    this.warning.hidden = stale === 0;
+    this.warning.textContent = `⚠ ${this.say("ui.graph.stale", { n: stale })}`;
+    if (this.asList) this.writeList();
+    this.offerNext();
+  }
+
+  /** The leaf's gradient was among what the step's ops returned or wrote. */
+  private accumulated(state: State, leaf: number): boolean {
+    const grad = state.tensors.get(leaf)?.grad ?? null;
+    return grad !== null;
+  }
+
+  private build(graph: GraphDrawing, colours: ReadonlyMap<number, number>): void {
+    const picture = el("div", {});
+    picture.style.setProperty("width", `${graph.width}px`);
+    picture.style.setProperty("height", `${graph.height}px`);
+    const lines = svg("svg", { class: "edges", width: graph.width, height: graph.height, "aria-hidden": "true" });
+    const steps = new Map(graph.nodes.map((node) => [node.node, node.step]));
+    this.edges = graph.edges.map((drawing) => {
+      const path = svg("path", { d: edgePath(drawing, HEAD - 2), class: "edge" });
+      const head = svg("path", { d: arrowhead(drawing), class: "edge-head" });
+      lines.append(path, head);
+      const step = Math.max(steps.get(drawing.source) ?? 0, steps.get(drawing.target) ?? 0);
+      return { drawing, path, head, step };
+    });
+    // Tab goes from node to node in the order they are made.
+    const inOrder = [...graph.nodes].sort((a, b) => a.step - b.step || a.x - b.x || a.y - b.y);
+    this.boxes = inOrder.flatMap((drawing) => {
+      const facts = this.facts.get(drawing.node);
+      return facts === undefined ? [] : [new NodeBox(drawing, facts, colours, this.say)];
+    });
+    picture.append(lines, ...this.boxes.map((box) => box.root));
+    this.viewport = new Viewport(picture, graph, `${this.say("ui.graph.title")}. ${this.say("ui.graph.pan")}`, () => this.offerNext());
+    this.viewport.root.addEventListener("focusin", (event) => {
+      const box = this.boxes.find((each) => event.target instanceof Element && each.root.contains(event.target));
+      if (box !== undefined && box.root.matches(":has(:focus-visible)")) this.viewport?.reveal(box.drawing);
+    });
+  }
+
+  private showEdge({ drawing, path, head, step }: EdgePicture, state: State, flowing: (id: number) => boolean): void {
+    const future = state.step < step;
+    const gone = !future && !state.nodes.has(drawing.source);
+    const flow = !future && flowing(drawing.source) && flowing(drawing.target);
+    const kind = future ? " future" : gone ? " gone" : flow ? " flowing" : "";
+    path.setAttribute("class", `edge${kind}`);
+    head.setAttribute("class", `edge-head${kind}`);
+  }
+
+  private buttons(root: HTMLElement): HTMLElement {
+    const { say } = this;
+    const mode = el("div", { class: "segments", role: "group", "aria-label": say("ui.graph.layout") });
+    const choose = (chosen: string): void => {
+      this.asList = chosen === "list";
+      root.classList.toggle("as-list", this.asList);
+      for (const button of mode.querySelectorAll("button")) button.setAttribute("aria-pressed", String(button.dataset["mode"] === chosen));
+      if (this.asList) this.writeList();
+    };
+    for (const name of ["picture", "list"]) {
+      const button = el("button", { type: "button", "data-mode": name }, say(`ui.graph.${name}`));
+      button.addEventListener("click", () => choose(name));
+      mode.append(button);
+    }
+    choose("picture");
+    const zoom = el("div", { class: "segments zoom" });
+    const add = (label: string, text: string, act: () => void): void => {
+      const button = el("button", { type: "button", "aria-label": say(label), title: say(label) }, text);
+      button.addEventListener("click", act);
+      zoom.append(button);
+    };
+    add("ui.graph.zoomOut", "−", () => this.viewport?.zoom(-1));
+    add("ui.graph.fitLabel", say("ui.graph.fit"), () => this.viewport?.fitAll());
+    add("ui.graph.zoomIn", "+", () => this.viewport?.zoom(1));
+    return el("div", { class: "graph-buttons" }, zoom, mode);
+  }
+
+  private revealWhere(wanted: (box: NodeBox) => boolean): void {
+    const box = this.boxes.find(wanted);
+    if (box !== undefined) this.viewport?.reveal(box.drawing);
+  }
+
+  /** A way to the node this step made, when the window does not show it: the picture never moves by itself. */
+  private offerNext(): void {
+    const { state, viewport } = this;
+    const made = this.boxes.filter((box) => box.drawing.step === state?.step && !box.root.classList.contains("leaf"));
+    const box = made.at(-1);
+    const hidden = box === undefined || viewport === null || !viewport.hides(box.drawing);
+    this.next.hidden = hidden;
+    if (!hidden && box !== undefined) this.next.textContent = `${this.facts.get(box.drawing.node)?.name ?? ""} →`;
+  }
+
+  private writeList(): void {
+    const { state, say } = this;
+    if (state === null) return;
+    const items = [...this.facts.values()].filter((facts) => facts.step <= state.step && state.nodes.has(facts.id));
+    this.list.replaceChildren(
+      ...items.map((facts) => {
+        const targets = facts.event.next_functions.flatMap(([id]) => (id === null ? [] : this.titleOf(id)));
+        const button = el("button", { type: "button" }, describe(facts, state.nodes.get(facts.id) ?? null, state, say));
+        button.addEventListener("click", () => pick(button, { node: facts.id }));
+        const step = el("button", { type: "button", class: "list-step" }, facts.line === null ? "" : say("ui.graph.line", { line: facts.line }));
+        step.addEventListener("click", () => goTo(step, facts.step));
+        const flows = targets.length === 0 ? null : el("span", { class: "mute" }, say("ui.graph.flows", { names: targets }));
+        return el("li", {}, button, flows, step);
+      }),
+    );
+  }
+
+  private titleOf(id: number): string[] {
+    const facts = this.facts.get(id);
+    return facts === undefined ? [] : [facts.leafName ?? facts.name];
+  }
+}
+
+/** A filled triangle at the end of an edge, pointing where the edge goes. */
+function arrowhead({ points }: EdgeDrawing): string {
+  const tip = points.at(-1);
+  const before = points.at(-2);
+  if (tip === undefined || before === undefined) return "";
+  const length = Math.hypot(tip[0] - before[0], tip[1] - before[1]) || 1;
+  const [dx, dy] = [(tip[0] - before[0]) / length, (tip[1] - before[1]) / length];
+  const corner = (side: number): string => `${tip[0] - dx * HEAD - dy * side} ${tip[1] - dy * HEAD + dx * side}`;
+  return `M${tip[0]} ${tip[1]}L${corner(5)}L${corner(-5)}z`;
+}

@@ -1,0 +1,122 @@
+/** One storage in words: the tensors that look at it, where an element lives, who keeps it. */
+import { tensorsOn, type Looking } from "../layout/focus";
+import { shortDtype } from "../layout/values";
+import type { State, StorageNow, TensorNow } from "../model/state";
+import type { TensorView } from "../schema/trace.gen";
+import { storageBadge, swatch, tuple } from "./badge";
+import { el, type Child } from "./dom";
+import { Readout } from "./readout";
+import { ReadingPicture } from "./reading";
+import { pick, type Say } from "./view";
+
+const ROW_HEIGHT = 34;
+const HEAD_HEIGHT = 24;
+const MOST_HOLDERS = 8;
+
+export class Detail {
+  readonly root = el("section", { class: "detail" });
+  private readonly title = el("h3", { class: "detail-title" });
+  private readonly table = el("table", {});
+  private readonly frame: HTMLElement;
+  private readonly readout: Readout;
+  private readonly reading: ReadingPicture;
+  private readonly summary = el("p", { class: "summary" });
+  private readonly holders = el("p", { class: "holders" });
+
+  constructor(
+    private readonly say: Say,
+    private readonly marks: ReadonlyMap<number, number>,
+    private readonly colours: ReadonlyMap<number, number>,
+    /** Rows the table keeps room for. */
+    rows: number,
+  ) {
+    this.readout = new Readout(say, marks);
+    this.reading = new ReadingPicture(say, marks);
+    this.frame = el("div", { class: "views" }, this.table);
+    this.frame.style.setProperty("height", `${HEAD_HEIGHT + rows * ROW_HEIGHT}px`);
+    this.root.append(this.title, this.frame, this.readout.root, this.summary, this.holders, this.reading.root);
+  }
+
+  show(state: State, looking: Looking): void {
+    const storage = looking.storage === null ? undefined : state.storages.get(looking.storage);
+    this.root.classList.toggle("empty", storage === undefined);
+    if (storage === undefined) return;
+    const tensors = tensorsOn(state, storage);
+    const badge = storageBadge(storage.id, this.colours.get(storage.id) ?? 0);
+    const size = this.say("ui.memory.bytes", { n: storage.nbytes });
+    this.title.replaceChildren(badge, this.say("ui.memory.lookingAt", { storage: `S${storage.id}` }), el("span", { class: "mute" }, size));
+    this.writeTable(tensors, looking.tensor);
+    this.readout.show(state, storage, looking);
+    this.reading.show(state, storage, looking);
+    this.writeSummary(state, looking);
+    this.writeHolders(storage);
+  }
+
+  private writeTable(tensors: readonly TensorNow[], chosen: number | null): void {
+    const { say } = this;
+    // A click on a row rebuilds the rows; the button that had the keyboard keeps it.
+    const active = this.root.ownerDocument.activeElement;
+    const focused = active instanceof HTMLElement && this.table.contains(active) ? active.dataset["tensor"] : undefined;
+    const common = tensors[0]?.view.dtype;
+    const dtypes = tensors.some((tensor) => tensor.view.dtype !== common);
+    const columns = ["tensor", "shape", "stride", "offset", ...(dtypes ? ["dtype"] : []), "version", "contiguous"];
+    const head = el("tr", {}, ...columns.map((column) => heading(say, column)));
+    const rows = tensors.map((tensor) => this.row(tensor, tensor.id === chosen, dtypes));
+    this.table.replaceChildren(el("thead", {}, head), el("tbody", {}, ...rows));
+    if (focused !== undefined) this.table.querySelector<HTMLElement>(`[data-tensor="${focused}"]`)?.focus();
+  }
+
+  private row(tensor: TensorNow, chosen: boolean, dtypes: boolean): HTMLElement {
+    const { view, names } = tensor;
+    const name = names.slice(0, 2).join(", ") || this.say("ui.memory.unnamed");
+    const label = el("span", { class: "tensor-name" }, names.length > 2 ? `${name}, …` : name);
+    const button = el("button", { type: "button", "aria-pressed": String(chosen), "data-tensor": tensor.id, title: names.join(", ") }, swatch(this.marks.get(tensor.id) ?? 0), label);
+    const cells: Child[] = [
+      el("th", { scope: "row" }, button),
+      el("td", {}, tuple(view.shape)),
+      el("td", {}, tuple(view.stride)),
+      el("td", {}, view.storage_offset === null ? "–" : String(view.storage_offset)),
+    ];
+    if (dtypes) cells.push(el("td", {}, shortDtype(view.dtype)));
+    cells.push(el("td", {}, tensor.version === null ? "–" : String(tensor.version)));
+    cells.push(this.contiguous(view));
+    const row = el("tr", { class: `${chosen ? "chosen" : ""}${names.length === 0 ? " unnamed" : ""}` }, ...cells);
+    row.addEventListener("click", () => pick(row, { storage: tensor.storage, tensor: tensor.id, index: null }));
+    return row;
+  }
+
+  private contiguous(view: TensorView): HTMLElement {
+    const bits = [view.is_conj ? "conj" : "", view.is_neg ? "neg" : ""].filter((bit) => bit !== "").join(" ");
+    const words = view.is_contiguous === null ? "–" : this.say(view.is_contiguous ? "ui.memory.yes" : "ui.memory.no");
+    return el("td", {}, words, bits === "" ? null : el("span", { class: "bit" }, bits));
+  }
+
+  private writeSummary(state: State, looking: Looking): void {
+    const summary = looking.tensor === null ? null : (state.tensors.get(looking.tensor)?.summary ?? null);
+    this.summary.hidden = summary === null;
+    if (summary === null) return;
+    const { elements, looked_at: looked, minimum, maximum, mean } = summary;
+    const figures = { minimum: figure(minimum), maximum: figure(maximum), mean: figure(mean), elements, looked };
+    this.summary.textContent = this.say(looked < elements ? "ui.memory.sampled" : "ui.memory.summary", figures);
+  }
+
+  private writeHolders(storage: StorageNow): void {
+    const { heldBy } = storage;
+    this.holders.hidden = storage.freed;
+    this.holders.replaceChildren(el("span", { class: "mute" }, this.say(heldBy.length === 0 ? "ui.memory.heldByNobody" : "ui.memory.heldBy")));
+    for (const holder of heldBy.slice(0, MOST_HOLDERS)) {
+      this.holders.append(" ", el("code", { class: holder.includes("#") ? "holder holder-saved" : "holder" }, holder));
+    }
+    if (heldBy.length > MOST_HOLDERS) this.holders.append(" ", this.say("ui.memory.more", { n: heldBy.length - MOST_HOLDERS }));
+  }
+}
+
+function heading(say: Say, column: string): HTMLElement {
+  const words = say(`ui.memory.${column}`);
+  return el("th", { scope: "col" }, column === "tensor" ? el("span", { class: "hidden-text" }, words) : words);
+}
+
+function figure(value: number | string | null): string {
+  if (value === null) return "–";
+  return typeof value === "string" ? value : String(Number(value.toPrecision(4)));
+}

@@ -1,0 +1,141 @@
+/**
+ * Where one element lives: the sum that leads to its cell, its byte, address, value, and who else reads it.
+ *
+ * It keeps its height whatever it shows, so that pointing moves nothing.
+ */
+import { readingsOf, windowOf, type Looking, type Window } from "../layout/focus";
+import { readValue, exactText, shortDtype } from "../layout/values";
+import type { State, StorageNow, TensorNow } from "../model/state";
+import { element, swatch } from "./badge";
+import { el } from "./dom";
+import { pick, type Say } from "./view";
+
+const SUBSCRIPTS = "₀₁₂₃₄₅₆₇₈₉";
+const LETTERS = "ijklmnop";
+const MOST_ALIASES = 4;
+
+export class Readout {
+  readonly root = el("div", { class: "where" });
+  private readonly question = el("h4", { class: "question" });
+  private readonly formula = el("div", { class: "formula", tabindex: 0 });
+  private readonly facts = el("dl", { class: "facts" });
+  private readonly others = el("p", { class: "others" });
+
+  constructor(
+    private readonly say: Say,
+    private readonly marks: ReadonlyMap<number, number>,
+  ) {
+    this.formula.setAttribute("role", "math");
+    this.root.append(this.question, this.formula, this.facts, this.others);
+  }
+
+  show(state: State, storage: StorageNow, looking: Looking): void {
+    const { say } = this;
+    const tensor = looking.tensor === null ? undefined : state.tensors.get(looking.tensor);
+    const window = tensor === undefined ? null : windowOf(tensor);
+    this.formula.replaceChildren();
+    this.facts.replaceChildren();
+    this.others.replaceChildren();
+    this.formula.removeAttribute("aria-label");
+    if (storage.freed) {
+      this.question.textContent = freedText(say, storage);
+    } else if (tensor !== undefined && window !== null && looking.index !== null && looking.byte !== null) {
+      const name = nameOf(tensor, say);
+      this.question.textContent = say("ui.memory.where", { element: element(name, looking.index) });
+      this.writeFormula(name, window, looking.index, storage.id);
+      this.writeFacts(state, storage, tensor, window, looking.index, looking.byte);
+      this.writeOthers(state, storage, tensor, looking.byte);
+    } else if (looking.byte !== null) {
+      this.question.textContent = say("ui.memory.unread", { byte: looking.byte, storage: `S${storage.id}` });
+    } else if (tensor !== undefined && window !== null) {
+      this.question.textContent = say("ui.memory.noElement", { name: nameOf(tensor, say) });
+    } else {
+      this.question.textContent = say(storage.tensors.length === 0 ? "ui.memory.noTensor" : "ui.memory.noStrides", { storage: `S${storage.id}` });
+    }
+  }
+
+  /** Term by term, each with what it is below it: `z[1, 1] = S0[4 + 1·4 + 1·2] = S0[10]`. */
+  private writeFormula(name: string, window: Window, index: readonly number[], storage: number): void {
+    const { view } = window;
+    const cell = view.offset + index.reduce((sum, i, d) => sum + i * (view.stride[d] ?? 0), 0);
+    const parts: HTMLElement[] = [];
+    const text = (value: string): void => void parts.push(el("span", { class: "term" }, value));
+    const term = (value: string, kind: string, label: string): void => {
+      parts.push(el("span", { class: `term term-${kind}` }, el("b", {}, value), el("small", {}, label)));
+    };
+    text(element(name, index));
+    text(` = S${storage}[`);
+    term(String(view.offset), "offset", this.say("ui.memory.offset"));
+    index.forEach((i, d) => {
+      text(" + ");
+      term(`${i}·${view.stride[d] ?? 0}`, "stride", `${LETTERS[d] ?? "·"}·stride${SUBSCRIPTS[d] ?? ""}`);
+    });
+    text(`] = S${storage}[`);
+    term(String(cell), "cell", this.say("ui.memory.cell"));
+    text("]");
+    this.formula.setAttribute("aria-label", parts.map((part) => (part.querySelector("b") ?? part).textContent).join(""));
+    this.formula.append(...parts);
+  }
+
+  private writeFacts(state: State, storage: StorageNow, tensor: TensorNow, window: Window, index: readonly number[], byte: number): void {
+    const { say } = this;
+    const fact = (label: string, value: string | HTMLElement, kind = ""): void => {
+      this.facts.append(el("div", { class: kind }, el("dt", {}, say(label)), el("dd", {}, value)));
+    };
+    fact("ui.memory.byte", window.itemSize === 1 ? `+${byte}` : `+${byte} … ${byte + window.itemSize - 1}`);
+    const start = BigInt(storage.address);
+    fact("ui.memory.address", start === 0n ? say("ui.memory.noAddress") : `0x${(start + BigInt(byte)).toString(16)}`);
+    const now = valueOf(tensor, storage.bytes, byte, index);
+    const before = state.written.get(storage.id) ?? null;
+    const was = before === null || now === null ? null : valueOf(tensor, before, byte, null);
+    if (was !== null && now !== null && was !== now) {
+      const change = el("span", {}, el("span", { class: "old" }, was), " → ", el("b", {}, now));
+      fact("ui.memory.value", change, "changed");
+    } else {
+      const missing = storage.device === "meta" ? "ui.memory.metaValue" : "ui.memory.notRecorded";
+      fact("ui.memory.value", now ?? say(missing), now === null ? "missing" : "");
+    }
+  }
+
+  private writeOthers(state: State, storage: StorageNow, tensor: TensorNow, byte: number): void {
+    const readings = readingsOf(state, storage, byte);
+    const own = readings.find((reading) => reading.tensor === tensor);
+    const others = readings.filter((reading) => reading !== own && reading.tensor.names.length > 0);
+    if (others.length > 0) this.others.append(`${this.say("ui.memory.alsoRead")} `);
+    for (const reading of others.slice(0, MOST_ALIASES)) {
+      const name = nameOf(reading.tensor, this.say);
+      const mark = swatch(this.marks.get(reading.tensor.id) ?? 0);
+      const button = el("button", { type: "button", class: "alias" }, mark, el("code", {}, element(name, reading.index)));
+      button.addEventListener("click", () => {
+        pick(button, { storage: storage.id, tensor: reading.tensor.id, index: reading.index });
+      });
+      this.others.append(button);
+    }
+    if (others.length > MOST_ALIASES) this.others.append(this.say("ui.memory.more", { n: others.length - MOST_ALIASES }));
+    if (own !== undefined && own.elements > 1) {
+      this.others.append(this.say("ui.memory.sharers", { n: own.elements, name: nameOf(tensor, this.say) }));
+    }
+  }
+}
+
+/** A tensor's first name, or words for one that has none. */
+export function nameOf(tensor: TensorNow, say: Say): string {
+  return tensor.names[0] ?? say("ui.memory.unnamed");
+}
+
+/** `freed by line 9`. */
+export function freedText(say: Say, storage: StorageNow): string {
+  const name = `S${storage.id}`;
+  if (storage.freedLine === null) return say("ui.memory.freed", { storage: name });
+  return say("ui.memory.freedByLine", { storage: name, line: storage.freedLine });
+}
+
+/** A value in full: from bytes, else from the nested list of tensors whose values do not follow from bytes. */
+function valueOf(tensor: TensorNow, bytes: Uint8Array | null, byte: number, index: readonly number[] | null): string | null {
+  if (index !== null && tensor.values !== undefined) {
+    const found = index.reduce<unknown>((nested, i) => (Array.isArray(nested) ? (nested[i] as unknown) : null), tensor.values);
+    if (typeof found === "number" || typeof found === "string") return String(found);
+  }
+  const value = bytes === null ? null : readValue(bytes, byte, tensor.view);
+  return value === null ? null : exactText(value, shortDtype(tensor.view.dtype));
+}

@@ -1,0 +1,266 @@
+/**
+ * The Memory panel: a lane per device, a place per storage, and beside them the storage looked at.
+ *
+ * Places come from the whole trace (`layout/devices.ts`), so stepping moves nothing. A storage is drawn
+ * in its place when it comes to be, faded when it was freed, and its place may be another's later.
+ */
+import { lanesOf, nextTransfer, occupantOf, storageColours, type Lane, type Place } from "../layout/devices";
+import { lookingAt, tensorsOn, type Looking } from "../layout/focus";
+import { livesOf, type Lives, type StorageLife } from "../layout/lives";
+import { shortDtype, type ReadAs } from "../layout/values";
+import type { Focus, State, StorageNow } from "../model/state";
+import type { Trace } from "../schema/trace.gen";
+import { storageBadge, tuple } from "./badge";
+import { Detail } from "./detail";
+import { el } from "./dom";
+import { Pixels } from "./pixels";
+import { Cells } from "./place";
+import { freedText, nameOf } from "./readout";
+import { pick, type Say, type View } from "./view";
+
+const FEWEST_ROWS = 3;
+const MOST_ROWS = 5;
+/** With more places than these in all, cells are drawn smaller: those of one tensor first, then shared ones. */
+const ROOMY = 2;
+const FULL = 6;
+
+// As in memory.css: the raster of a lane, a place's words, and what is left free beside and below it.
+const RASTER = 16;
+const RASTER_HIGH = 4;
+const NARROWEST = 112;
+const HEAD = 43;
+const GAP = 16;
+
+/** What every part of the panel needs to know of the trace. */
+interface Whole {
+  readonly lives: Lives;
+  readonly marks: ReadonlyMap<number, number>;
+  readonly colours: ReadonlyMap<number, number>;
+  readonly simulated: boolean;
+  /** 0, 1 or 2: how small cells are drawn. */
+  readonly dense: number;
+  readonly say: Say;
+}
+
+export class StorageView implements View {
+  private readonly lanes: LanePicture[] = [];
+  private readonly loose = el("ul", { class: "loose" });
+  private readonly count = el("span", { class: "small mute" });
+  private detail: Detail | null = null;
+  private trace: Trace | null = null;
+  private say: Say = String;
+
+  mount(root: HTMLElement, trace: Trace, say: Say): void {
+    this.trace = trace;
+    this.say = say;
+    const lives = livesOf(trace);
+    const lanes = lanesOf(lives);
+    const marks = new Map(lives.storages.flatMap((storage) => storage.views.map((view) => [view.tensor, view.mark] as const)));
+    const places = lanes.reduce((n, lane) => n + lane.places.length, 0);
+    const dense = places > FULL ? 2 : places > ROOMY ? 1 : 0;
+    const whole = { lives, marks, colours: storageColours(lives), simulated: trace.environment.simulated, dense, say };
+    this.lanes.splice(0, this.lanes.length, ...lanes.map((lane) => new LanePicture(lane, whole)));
+    this.detail = new Detail(say, marks, whole.colours, rowsKept(lives));
+    const stage = el("div", { class: "stage" }, ...this.lanes.map((lane) => lane.root), this.loose);
+    const body = el("div", { class: "memory-body" }, stage, this.detail.root);
+    root.classList.add("memory");
+    root.replaceChildren(el("header", {}, el("h2", {}, say("ui.memory.title")), this.count, el("span", { class: "space" }), this.toggle(root)), body);
+  }
+
+  show(state: State, focus: Focus): void {
+    const looking = lookingAt(state, focus, state.step === 0 ? undefined : this.trace?.steps[state.step - 1]);
+    for (const lane of this.lanes) lane.show(state, looking);
+    this.detail?.show(state, looking);
+    this.showLoose(state);
+    const storages = [...state.storages.values()].filter((storage) => !storage.freed);
+    const tensors = storages.reduce((n, storage) => n + storage.tensors.length, 0);
+    this.count.textContent = storages.length === 0 ? "" : this.say("ui.memory.count", { storages: storages.length, tensors });
+  }
+
+  private toggle(root: HTMLElement): HTMLElement {
+    const group = el("div", { class: "segments", role: "group", "aria-label": this.say("ui.memory.layout") });
+    const choose = (mode: string): void => {
+      root.classList.toggle("as-strips", mode === "strip");
+      for (const button of group.querySelectorAll("button")) button.setAttribute("aria-pressed", String(button.dataset["mode"] === mode));
+    };
+    for (const mode of ["grid", "strip"]) {
+      const button = el("button", { type: "button", "data-mode": mode }, this.say(`ui.memory.${mode}`));
+      button.addEventListener("click", () => choose(mode));
+      group.append(button);
+    }
+    choose("grid");
+    return group;
+  }
+
+  /** Named tensors without a storage of bytes: sparse, nested. */
+  private showLoose(state: State): void {
+    const loose = [...state.tensors.values()].filter((tensor) => tensor.storage === null && tensor.names.length > 0);
+    this.loose.hidden = loose.length === 0;
+    this.loose.replaceChildren(
+      ...loose.map(({ names, view }) => {
+        const about = [tuple(view.shape), shortDtype(view.dtype), view.layout.replace("torch.", "")].join(" · ");
+        return el("li", {}, el("b", {}, names[0] ?? ""), ` ${about} · `, this.say("ui.memory.noStorage"));
+      }),
+    );
+  }
+}
+
+function rowsKept(lives: Lives): number {
+  const most = Math.max(0, ...lives.storages.flatMap((storage) => storage.views.map((view) => view.mark)));
+  return Math.max(FEWEST_ROWS, Math.min(MOST_ROWS, most));
+}
+
+class LanePicture {
+  readonly root: HTMLElement;
+  private readonly places: PlacePicture[];
+  private readonly chips: PlacePicture[];
+  private readonly alive = el("span", { class: "mute" });
+  private readonly empty = el("p", { class: "lane-empty" });
+
+  constructor(
+    private readonly lane: Lane,
+    private readonly whole: Whole,
+  ) {
+    const { say, simulated } = whole;
+    this.places = lane.places.map((place) => new PlacePicture(place, whole));
+    this.chips = lane.chips.map((place) => new PlacePicture(place, whole));
+    const pill = simulated && lane.device !== "cpu" && lane.device !== "meta" ? el("span", { class: "pill simulated" }, say("ui.devices.simulated")) : null;
+    const note = lane.device === "meta" ? el("span", { class: "mute" }, say("ui.memory.metaLane")) : null;
+    this.root = el(
+      "section",
+      { class: "lane", "aria-label": lane.device },
+      el("h3", { class: "lane-name" }, lane.device, pill, note, this.alive),
+      el("div", { class: "places" }, ...this.places.map((place) => place.root), this.empty),
+      lane.chips.length === 0 ? null : el("div", { class: "chips" }, ...this.chips.map((chip) => chip.root)),
+    );
+  }
+
+  show(state: State, looking: Looking): void {
+    const { say } = this.whole;
+    for (const place of [...this.places, ...this.chips]) place.show(state, looking);
+    const empty = [...this.lane.places, ...this.lane.chips].every((place) => occupantOf(place, state.step) === null);
+    this.root.classList.toggle("waiting", empty);
+    this.empty.hidden = !empty;
+    if (empty) this.empty.textContent = this.whatWillCome(state.step);
+    const bytes = state.alive.get(this.lane.device) ?? 0;
+    this.alive.textContent = this.lane.device === "meta" ? "" : say("ui.memory.alive", { n: bytes });
+  }
+
+  private whatWillCome(step: number): string {
+    const { lives, say } = this.whole;
+    const transfer = nextTransfer(lives, this.lane.device, step);
+    if (transfer !== null && transfer.line !== null) {
+      const name = transfer.sourceName ?? say("ui.memory.unnamed");
+      return say("ui.memory.willCopy", { line: transfer.line, name, n: transfer.nbytes });
+    }
+    const first = lives.storages.find((storage) => storage.device === this.lane.device && storage.named);
+    if (first === undefined || first.line === null) return say("ui.memory.nothing");
+    return say("ui.memory.willMake", { line: first.line, n: first.nbytes });
+  }
+}
+
+/** A place and who stands in it. */
+class PlacePicture {
+  readonly root: HTMLElement;
+  private readonly head = el("div", { class: "place-head" });
+  private readonly about = el("p", { class: "place-about" });
+  private readonly body = el("div", { class: "place-body" });
+  private occupant: StorageLife | null = null;
+  private cells: Cells | Pixels | null = null;
+  private headKey = "";
+
+  constructor(
+    private readonly place: Place,
+    private readonly whole: Whole,
+  ) {
+    this.root = el("article", { class: `place place-${place.kind}` }, this.head, this.about, this.body);
+    this.root.addEventListener("click", () => this.choose());
+    // The first storage is built at once: its cells give the place its size before anything stands in it.
+    const first = place.storages[0];
+    if (first !== undefined) this.build(first, "0x0");
+  }
+
+  show(state: State, looking: Looking): void {
+    const life = occupantOf(this.place, state.step);
+    const storage = life === null ? undefined : state.storages.get(life.id);
+    this.root.classList.toggle("waiting", storage === undefined);
+    if (life === null || storage === undefined) {
+      this.showWaiting();
+      return;
+    }
+    if (life !== this.occupant || this.headKey === "") this.build(life, storage.address);
+    this.root.classList.toggle("freed", storage.freed);
+    this.root.classList.toggle("looked-at", looking.storage === storage.id);
+    this.root.classList.toggle("written", state.written.has(storage.id));
+    this.writeHead(state, storage);
+    this.cells?.show(state, storage, looking);
+  }
+
+  private build(life: StorageLife, address: string): void {
+    const { marks, say, dense } = this.whole;
+    const { first, nbytes, id } = life;
+    this.occupant = life;
+    const as: ReadAs | null = first === null ? null : { dtype: first.dtype, is_conj: false, is_neg: false };
+    if (this.place.kind === "chip") return;
+    this.cells =
+      this.place.kind === "pixels"
+        ? new Pixels(this.place, id, as, marks, say)
+        : new Cells(this.place, id, as, marks, say, nbytes, address, dense);
+    this.body.replaceChildren(this.cells.root);
+    this.span("grid");
+    this.span("strip");
+    this.root.classList.toggle("meta", life.device === "meta");
+  }
+
+  /** How much of the lane's raster the place takes: the stylesheet packs places by it. */
+  private span(mode: "grid" | "strip"): void {
+    if (this.cells === null) return;
+    const [width, height] = this.cells.size(mode);
+    this.root.style.setProperty(`--${mode}-columns`, String(Math.ceil((Math.max(NARROWEST, width) + GAP) / RASTER)));
+    this.root.style.setProperty(`--${mode}-rows`, String(Math.ceil((height + HEAD + GAP) / RASTER_HIGH)));
+  }
+
+  private showWaiting(): void {
+    const next = this.place.storages[0];
+    this.head.textContent = next?.line == null ? "" : this.whole.say("ui.memory.line", { line: next.line });
+    this.about.textContent = "\u00a0";
+    this.headKey = "";
+    this.root.classList.remove("freed", "looked-at", "written");
+  }
+
+  private writeHead(state: State, storage: StorageNow): void {
+    const { say, colours } = this.whole;
+    const tensors = tensorsOn(state, storage);
+    const names = tensors.filter((tensor) => tensor.names.length > 0).map((tensor) => nameOf(tensor, say));
+    const about = storage.freed ? freedText(say, storage) : this.aboutText(storage, tensors[0]?.version ?? null, names.length);
+    const label = names.length > 3 ? `${names.slice(0, 3).join(", ")}, …` : names.join(", ");
+    const key = `${storage.id}|${label}|${about}`;
+    if (key === this.headKey) return;
+    this.headKey = key;
+    const badge = storageBadge(storage.id, colours.get(storage.id) ?? 0);
+    const called = el("span", { class: "place-names", title: names.join(", ") }, label);
+    // A chip has no cells to point at: its label is the control.
+    if (this.place.kind === "chip") this.head.replaceChildren(el("button", { type: "button" }, badge, called));
+    else this.head.replaceChildren(badge, called);
+    this.about.textContent = about;
+    this.about.title = about;
+  }
+
+  private aboutText(storage: StorageNow, version: number | null, names: number): string {
+    const { say } = this.whole;
+    const first = this.occupant?.first ?? null;
+    const size = say("ui.memory.bytes", { n: storage.nbytes });
+    if (this.place.kind === "chip") return size;
+    const cells = Math.floor(storage.nbytes / this.place.cellSize);
+    if (storage.nbytes === 0) return `${tuple(first?.shape ?? null)} · ${size}`;
+    if (this.place.kind !== "shared" && names <= 1) return `${tuple(first?.shape ?? null)} · ${size}`;
+    const parts = [shortDtype(first?.dtype ?? "?"), say("ui.memory.product", { cells, size: this.place.cellSize, n: storage.nbytes })];
+    if (version !== null) parts.push(`v${version}`);
+    return parts.join(" · ");
+  }
+
+  private choose(): void {
+    if (this.place.kind !== "chip" || this.occupant === null) return;
+    pick(this.root, { storage: this.occupant.id, tensor: null, index: null });
+  }
+}

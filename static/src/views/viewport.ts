@@ -1,0 +1,144 @@
+/**
+ * A window on a picture larger than it: drag to move, Ctrl + wheel, buttons or + and - to zoom, fit.
+ *
+ * The plain wheel and a finger's vertical swipe are left to the page around it. Nothing moves by
+ * itself but to bring what has the keyboard into sight.
+ */
+import { el } from "./dom";
+
+export interface Box {
+  readonly x: number;
+  readonly y: number;
+  readonly width: number;
+  readonly height: number;
+}
+
+/** Below this the smallest words of the picture cannot be read; fit goes no further by itself. */
+const READABLE = 0.82;
+const SMALLEST = 0.15;
+const LARGEST = 2.5;
+const MARGIN = 16;
+const STEP = 1.25;
+
+export class Viewport {
+  readonly root: HTMLElement;
+  private x = 0;
+  private y = 0;
+  private scale = 1;
+  private touched = false;
+
+  constructor(
+    private readonly picture: HTMLElement,
+    private readonly size: Pick<Box, "width" | "height">,
+    label: string,
+    private readonly moved: () => void,
+  ) {
+    this.root = el("div", { class: "viewport", tabindex: 0, role: "group", "aria-label": label }, picture);
+    picture.classList.add("viewport-picture");
+    this.listen();
+    new ResizeObserver(() => {
+      if (!this.touched) this.fit(READABLE);
+    }).observe(this.root);
+  }
+
+  /** Shows all of it, but not smaller than `least`; what does not fit begins at the top left. */
+  fit(least = SMALLEST): void {
+    const { clientWidth: width, clientHeight: height } = this.root;
+    if (width === 0 || height === 0) return;
+    const room = { width: width - 2 * MARGIN, height: height - 2 * MARGIN };
+    this.scale = Math.max(least, Math.min(1, room.width / this.size.width, room.height / this.size.height));
+    const [wide, high] = [this.size.width * this.scale, this.size.height * this.scale];
+    this.x = MARGIN;
+    this.y = high <= room.height ? (height - high) / 2 : MARGIN;
+    if (wide <= room.width && wide > room.width * 0.6) this.x = (width - wide) / 2;
+    this.place();
+  }
+
+  fitAll(): void {
+    this.touched = true;
+    this.fit();
+  }
+
+  zoom(steps: number): void {
+    const { clientWidth, clientHeight } = this.root;
+    this.zoomAt(clientWidth / 2, clientHeight / 2, STEP ** steps);
+  }
+
+  /** Moves as little as shows a box of the picture. */
+  reveal(box: Box): void {
+    const [left, top] = [this.x + box.x * this.scale, this.y + box.y * this.scale];
+    const [right, bottom] = [left + box.width * this.scale, top + box.height * this.scale];
+    this.x += shift(left, right, this.root.clientWidth);
+    this.y += shift(top, bottom, this.root.clientHeight);
+    this.touched = true;
+    this.place();
+  }
+
+  /** Some of a box of the picture is outside the window. */
+  hides(box: Box): boolean {
+    const [left, top] = [this.x + box.x * this.scale, this.y + box.y * this.scale];
+    const { clientWidth, clientHeight } = this.root;
+    return clientWidth > 0 && (left < 0 || top < 0 || left + box.width * this.scale > clientWidth || top + box.height * this.scale > clientHeight);
+  }
+
+  private zoomAt(px: number, py: number, factor: number): void {
+    const scale = Math.max(SMALLEST, Math.min(LARGEST, this.scale * factor));
+    this.x = px - ((px - this.x) * scale) / this.scale;
+    this.y = py - ((py - this.y) * scale) / this.scale;
+    this.scale = scale;
+    this.touched = true;
+    this.place();
+  }
+
+  private place(): void {
+    this.picture.style.setProperty("transform", `translate(${this.x}px, ${this.y}px) scale(${this.scale})`);
+    this.moved();
+  }
+
+  private listen(): void {
+    const { root } = this;
+    root.addEventListener(
+      "wheel",
+      (event) => {
+        if (!event.ctrlKey && !event.metaKey) return;
+        event.preventDefault();
+        const box = root.getBoundingClientRect();
+        this.zoomAt(event.clientX - box.left, event.clientY - box.top, Math.exp(-event.deltaY / 300));
+      },
+      { passive: false },
+    );
+    root.addEventListener("pointerdown", (event) => {
+      if (event.button !== 0 || (event.target instanceof Element && event.target.closest("button") !== null)) return;
+      const from = { x: event.clientX - this.x, y: event.clientY - this.y };
+      root.setPointerCapture(event.pointerId);
+      root.classList.add("dragged");
+      const move = (at: PointerEvent): void => {
+        this.x = at.clientX - from.x;
+        this.y = at.clientY - from.y;
+        this.touched = true;
+        this.place();
+      };
+      const end = (): void => {
+        root.removeEventListener("pointermove", move);
+        root.classList.remove("dragged");
+      };
+      root.addEventListener("pointermove", move);
+      root.addEventListener("pointerup", end, { once: true });
+      root.addEventListener("pointercancel", end, { once: true });
+    });
+    root.addEventListener("keydown", (event) => {
+      if (event.ctrlKey || event.metaKey || event.altKey) return;
+      if (event.key === "+" || event.key === "=") this.zoom(1);
+      else if (event.key === "-") this.zoom(-1);
+      else if (event.key === "0") this.fitAll();
+      else return;
+      event.preventDefault();
+      event.stopPropagation();
+    });
+  }
+}
+
+function shift(start: number, end: number, room: number): number {
+  if (start < MARGIN || end - start > room - 2 * MARGIN) return MARGIN - start;
+  return end > room - MARGIN ? room - MARGIN - end : 0;
+}
