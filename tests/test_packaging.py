@@ -79,14 +79,19 @@ def run(command: list[str | Path], cwd: Path, **options: str) -> subprocess.Comp
     )
 
 
-def test_the_wheel_carries_templates_the_built_front_end_and_the_sentences(wheel: Path) -> None:
+def test_the_wheel_carries_templates_the_built_front_end_lessons_and_sentences(wheel: Path) -> None:
     names = set(zipfile.ZipFile(wheel).namelist())
 
-    built = {f"tensor_anatomy/static/dist/{name}" for name in json.loads(manifest())}
-    templates = {f"tensor_anatomy/{path.relative_to(ROOT)}" for path in files(ROOT / "templates")}
-    pages = {f"tensor_anatomy/{path.relative_to(ROOT / 'app')}" for path in files(ROOT / "app/lessons/pages")}
-    assert all((built, templates, pages))
-    assert built | templates | pages <= names
+    wanted = {
+        "static/dist": {f"tensor_anatomy/static/dist/{name}" for name in json.loads(manifest())},
+        "templates": {f"tensor_anatomy/{path.relative_to(ROOT)}" for path in files(ROOT / "templates")},
+    }
+    for folder in ("pages", "examples", "recorded"):
+        found = files(ROOT / "app" / "lessons" / folder)
+        wanted[folder] = {f"tensor_anatomy/{path.relative_to(ROOT / 'app')}" for path in found}
+    for what, paths in wanted.items():
+        assert paths, what
+        assert paths - names == set(), what
     assert "tensor_anatomy/static/dist/fonts/inter.woff2" in names
     assert {f"tensor_anatomy/messages/{language}.json" for language in ("en", "zh")} <= names
     assert "tensor_anatomy/schema/trace.schema.json" in names
