@@ -7,6 +7,7 @@ should is for `assembly`, why a run ended for `verdict`.
 """
 
 import struct
+from collections.abc import Iterator
 
 from pydantic import TypeAdapter, ValidationError
 
@@ -18,38 +19,33 @@ _CHUNK: TypeAdapter[Chunk] = TypeAdapter(Chunk)
 
 
 class FrameDecoder:
-    """Cuts a stream of bytes into frames, and refuses more than it was told to expect."""
+    """Cuts a stream of bytes into frames. How long the stream may be is for its reader to watch."""
 
     def __init__(self, limit_bytes: int) -> None:
         self._limit_bytes = limit_bytes
-        self._seen_bytes = 0
         self._buffer = bytearray()
 
-    def feed(self, data: bytes) -> list[bytes]:
-        """Take bytes as they arrive; give back the payloads that are now complete.
+    def feed(self, data: bytes) -> Iterator[bytes]:
+        """Take bytes as they arrive; yield the payloads that are now complete.
 
         Raises:
-            ReplyInvalid: The stream, or a length it announces, passes the limit.
+            ReplyInvalid: A frame is announced that passes the limit. Those before it were yielded.
 
         >>> decoder = FrameDecoder(limit_bytes=100)
-        >>> decoder.feed(b"\\x02\\x00\\x00\\x00{}\\x05\\x00"), decoder.is_between_frames
+        >>> list(decoder.feed(b"\\x02\\x00\\x00\\x00{}\\x05\\x00")), decoder.is_between_frames
         ([b'{}'], False)
         """
-        self._seen_bytes += len(data)
-        if self._seen_bytes > self._limit_bytes:
-            raise ReplyInvalid(f"it is longer than {self._limit_bytes:,} bytes")
         self._buffer += data
-        payloads = []
         while len(self._buffer) >= _LENGTH.size:
             (length,) = _LENGTH.unpack_from(self._buffer)
             end = _LENGTH.size + length
             if end > self._limit_bytes:
                 raise ReplyInvalid(f"a frame of {length:,} bytes is announced")
             if len(self._buffer) < end:
-                break
-            payloads.append(bytes(self._buffer[_LENGTH.size : end]))
+                return
+            payload = bytes(self._buffer[_LENGTH.size : end])
             del self._buffer[:end]
-        return payloads
+            yield payload
 
     @property
     def is_between_frames(self) -> bool:

@@ -27,7 +27,9 @@ class Running:
         self._child = child
         self._limits = request.limits
         self._emit = emit
-        self._decoder = FrameDecoder(request.limits.trace_bytes + REPLY_SLACK_BYTES)
+        self._reply_limit_bytes = request.limits.trace_bytes + REPLY_SLACK_BYTES
+        self._reply_bytes = 0
+        self._decoder = FrameDecoder(self._reply_limit_bytes)
         self._assembly = Assembly(request.source, environment)
         self._output = bytearray()
         self._output_bytes = 0
@@ -78,14 +80,17 @@ class Running:
             self._kill("output-limit")
 
     def _on_result(self, data: bytes) -> None:
+        self._reply_bytes += len(data)
+        if self._reply_bytes > self._reply_limit_bytes:
+            self._fault = self._fault or f"it is longer than {self._reply_limit_bytes:,} bytes"
+            self._kill("invalid-reply")
         if self._fault is not None:
-            return
+            return  # what came before stands; what comes after cannot be told from noise
         try:
             for payload in self._decoder.feed(data):
                 self._take(payload)
         except ReplyInvalid as e:
             self._fault = e.fault
-            self._kill("invalid-reply")
 
     def _take(self, payload: bytes) -> None:
         if not self._confined:
