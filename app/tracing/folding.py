@@ -33,9 +33,13 @@ class Folded:
             step["peak_bytes"] = peak
         self._rows[statement] = step
 
-    def rows(self) -> list[Event]:
-        """One step per statement, in the order of their last executions."""
-        return list(self._rows.values())
+    def __bool__(self) -> bool:
+        return bool(self._rows)
+
+    def take(self) -> list[Event]:
+        """One step per statement, in the order of their last executions; then start anew."""
+        rows, self._rows = list(self._rows.values()), {}
+        return rows
 
 
 def _union(a: dict[str, list[str]], b: dict[str, list[str]]) -> dict[str, list[str]]:

@@ -5,6 +5,7 @@ exported; then what was written is held against what autograd saved; last, with 
 dropped, what died. Versions are read here, at the end of the line: an op's bump comes after the op.
 """
 
+import time
 from typing import Any
 
 import torch
@@ -49,7 +50,7 @@ class StepObserver:
         self._executions = [0] * len(statements.rows)
         self._credit = _MOST_CREDIT
         self._full_cost = 0
-        self._functions: dict[int, str] = {}
+        self._deadline = time.monotonic() + 0.97 * limits.wall_s
         self.folded = Folded()
         calls.failures.names = names.frames
 
@@ -62,19 +63,26 @@ class StepObserver:
     def begin(self, step: OpenStep, depth: int) -> None:
         """A statement begins: everything observed from now on is its."""
         self._executed += 1
-        if self._executed > self._limits.statements:
-            raise LimitReached("step-limit", f"{self._limits.statements:,} statements")
+        self._check_limits()
+        self._executions[step.statement] += 1
         stream = self._stream
+        if self.folded and not self._folds(step.statement):
+            self.tell_folded()
         step.effects.first_storage = self._ledger.next_storage_id()
         step.effects.peak = dict(self._ledger.alive)
         step.began = stream.steps_ended
         step.first_event = stream.position()
-        self._executions[step.statement] += 1
         self._credit = min(_MOST_CREDIT, self._credit + _CREDIT_PER_STEP)
         self._calls.serial += 1
         self._make_current(step)
-        if not self.folding():
-            stream.breathe(step.statement)
+        stream.breathe(step.statement)
+
+    def _check_limits(self) -> None:
+        """Stop the program at its limits; the parent kills what does not stop."""
+        if self._executed > self._limits.statements:
+            raise LimitReached("step-limit", f"{self._limits.statements:,} executed statements")
+        if self._executed % 16 == 0 and time.monotonic() > self._deadline:
+            raise LimitReached("time-limit", f"{self._limits.wall_s:g} s")
 
     def _make_current(self, step: OpenStep) -> None:
         ledger = self._ledger
@@ -104,7 +112,7 @@ class StepObserver:
             "lamps": lamps,
             "peak_bytes": peak,
         }
-        if self.folding():
+        if self._folds(step.statement):
             self.folded.add(row)
             if len(self._stream.events) > Folded.MOST_EVENTS:
                 self._stream.events = compact(self._stream.events)
@@ -115,9 +123,26 @@ class StepObserver:
             self._calls.serial += 1
             self._make_current(caller)
 
-    def folding(self) -> bool:
-        """Steps are no longer kept one by one."""
-        return self._stream.steps_ended >= self._limits.steps_kept or self._stream.full()
+    def _folds(self, statement: int) -> bool:
+        """An execution of this statement is no longer kept as a step of its own."""
+        stream = self._stream
+        if stream.full():
+            return True
+        many = stream.steps_ended >= self._limits.steps_kept
+        return many and self._executions[statement] > FULL_RECORDS
+
+    def tell_folded(self) -> None:
+        """Write the folded steps down; the last of them carries what is left of their events."""
+        rows, stream = self.folded.take(), self._stream
+        if not rows:
+            return
+        events, stream.events = compact(stream.events), []
+        for i, row in enumerate(rows):
+            row["first_event"] = min(row["first_event"], stream.position())
+            row["began"] = min(row["began"], stream.steps_ended)
+            if i == len(rows) - 1:
+                stream.events = events
+            stream.end_step(row)
 
     def enter(self, frame_id: int, frame: Any) -> None:
         """A function is called: its arguments are names before its first line."""

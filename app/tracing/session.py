@@ -19,9 +19,9 @@ import torch
 from ..schema import Limits, RunRequest
 from .autograd import Graph
 from .calls import Calls
+from .compiler import hide_from_dynamo
 from .failures import message_of, program_frames, reason_of
 from .fingerprint import fingerprint
-from .folding import compact
 from .lines import LimitReached, Lines
 from .names import Names
 from .observer import StepObserver
@@ -121,6 +121,8 @@ class _Run:
     def watched(self, confined: bool) -> dict[str, Any]:
         """Run it, tell its steps, and return the outcome."""
         stream, limits = self._stream, self._limits
+        if self._statements.uses_compiler:
+            hide_from_dynamo()
         ledger = Ledger(stream, limits.value_elements)
         graph = Graph(stream, ledger)
         ledger.node_of = graph.node_of
@@ -145,7 +147,7 @@ class _Run:
                         api_mode.__exit__(None, None, None)
                     lines.close_all()
             observer.look_for_the_last_time()
-        _tell_folded(observer, stream)
+        observer.tell_folded()
         self.faults = calls.failures.faults
         outcome = _outcome(error, confined, self._statements.columns)
         if error is not None and outcome["kind"] == "raised":
@@ -171,20 +173,6 @@ class _Run:
     def _take_fingerprint(self, error: BaseException | None) -> None:
         said = None if error is None else f"{type(error).__name__}: {message_of(error)}"
         self.fingerprint = fingerprint(self._variables, MODULE, self._stream.stdout_crc, said)
-
-
-def _tell_folded(observer: StepObserver, stream: Stream) -> None:
-    """Send the folded steps, if any; the last of them carries what is left of their events."""
-    rows = observer.folded.rows()
-    if not rows:
-        return
-    events, stream.events = compact(stream.events), []
-    for i, row in enumerate(rows):
-        row["first_event"] = min(row["first_event"], stream.position())
-        row["began"] = min(row["began"], stream.steps_ended)
-        if i == len(rows) - 1:
-            stream.events = events
-        stream.end_step(row)
 
 
 def _failure(calls: Calls, error: BaseException, stream: Stream) -> dict[str, Any] | None:

@@ -399,12 +399,13 @@ class Ledger:
             return
         if key[5] != "cpu" or (storage is not None and storage.device != "cpu"):
             return
-        values_key = (state[2], state[1], None if storage is None else storage.digest, key)
-        if row.valued and values_key == row.values_key and state[2] is not None:
-            return
-        if row.valued and not self.full_records:
-            return
-        row.values_key = values_key
+        if storage is not None and state[5] is None:
+            values_key = (state[2], state[1], storage.digest, key)
+            if row.valued and (
+                not self.full_records or (values_key == row.values_key and state[2] is not None)
+            ):
+                return
+            row.values_key = values_key
         self._read_values(t, row, storage, key)
 
     def _read_values(self, t: Any, row: TensorRow, storage: StorageRow | None, key: tuple[Any, ...]) -> None:
@@ -420,8 +421,14 @@ class Ledger:
                 return
         if count <= self._value_elements:
             values = reading.nested_values(t)
-            if values is not None:
-                self._emit_values(row, values, None)
+            if values is None or (row.valued and storage is None and values == row.values_key):
+                return
+            if storage is None or key[4] != "torch.strided":
+                if row.valued:
+                    self.effects.touch(row.id, {"data"})
+                    self._tell_owners(row)
+                row.values_key = values
+            self._emit_values(row, values, None)
         elif key[4] == "torch.strided" and key[3] != "torch.bool":
             self._emit_values(row, None, reading.summary(t))
 
