@@ -48,8 +48,8 @@ stale: frontend
 	@$(RUN) tools/generate_types.py --check
 
 python-tests: frontend
-	@$(BIN)/pytest -q -m "not slow" --ignore tests/browser
-	@$(BIN)/pytest -q --doctest-modules app
+	@$(BIN)/pytest -q -p no:playwright -m "not slow" --ignore tests/browser
+	@$(BIN)/pytest -q -p no:playwright --doctest-modules app
 
 node-tests: frontend
 	@$(RUN) tools/node.py build.mjs --tests
@@ -58,7 +58,7 @@ node-tests: frontend
 test: check slow-tests browser-tests ## everything: check, slow tests, the browser (what CI runs)
 
 slow-tests: frontend
-	@$(BIN)/pytest -q -m slow --ignore tests/browser
+	@$(BIN)/pytest -q -p no:playwright -m slow --ignore tests/browser
 
 browser: venv ## find a Chromium, or install one
 	@mkdir -p build && $(RUN) tools/browser.py > build/browser
