@@ -42,7 +42,7 @@ class Program:
         """Name of the file with its trace, the same in addresses.
 
         >>> Program("one-storage", "slice", "x = 1").file_name
-        'one-storage.slice.7f252e5bc8ab.json'
+        'one-storage.slice.8ff436def145.json'
         """
         digest = hashlib.sha256(self.source.encode()).hexdigest()[:HASH_CHARACTERS]
         return f"{self.key}.{digest}.json"
