@@ -41,7 +41,7 @@ class PoolRunner:
             async for piece in pieces:
                 yield await asyncio.to_thread(_derived, piece) if isinstance(piece, Trace) else piece
         finally:
-            await pieces.aclose()  # type: ignore[attr-defined]  # it is an async generator
+            await pieces.aclose()
 
     def status(self) -> RunnerStatus:
         """How the pool is."""

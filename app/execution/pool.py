@@ -7,7 +7,7 @@ not hold the slot. How a run is read and judged is in `running`.
 
 import asyncio
 import heapq
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from types import TracebackType
@@ -117,7 +117,9 @@ class Pool:
                 return piece
         raise AssertionError("a stream ends with a trace or raises")
 
-    async def stream(self, request: TraceRequest, *, observed: bool = True) -> AsyncIterator[Chunk | Trace]:
+    async def stream(
+        self, request: TraceRequest, *, observed: bool = True
+    ) -> AsyncGenerator[Chunk | Trace, None]:
         """Run a program and yield its chunks as they arrive; the trace is the last item.
 
         Closing the iterator ends the program. Arguments and errors as of `run`.
