@@ -453,7 +453,7 @@ class Ledger:
             if row.state is not None:
                 told.append(row.id)
         if told:
-            self._stream.events.append({"kind": "gone", "tensors": told})
+            self._stream.events.append({"kind": "gone", "tensors": sorted(told)})
         self._free(storage for storage in candidates if self._expired(storage.impl))
 
     def sweep_storages(self) -> None:
@@ -475,7 +475,7 @@ class Ledger:
             self.effects.free(row.id)
             self._count(row.device, -row.nbytes)
         if freed:
-            self._stream.events.append({"kind": "freed", "storages": freed, "line": self.line})
+            self._stream.events.append({"kind": "freed", "storages": sorted(freed), "line": self.line})
 
     def siblings(self, row: StorageRow) -> list[Any]:
         """Live tensors on a storage. The caller drops them before the program goes on."""
