@@ -88,7 +88,9 @@ def build(
     )
     app.include_router(api_router(runner, settings.source_bytes))
     app.include_router(pages.router())
-    app.include_router(Embeds(catalog, templates, runner, settings.public_url).router())
+    embeds = Embeds(catalog, templates, runner, settings.public_url)
+    app.include_router(embeds.router())
+    app.include_router(embeds.api())
     app.include_router(docs_router(app, templates))
     app.mount("/static", assets, name="static")
     app.openapi = lambda: openapi_of(app)  # type: ignore[method-assign]  # FastAPI's documented way

@@ -5,14 +5,13 @@ no login, no cookie and runs no code; it works inside `<iframe sandbox="allow-sc
 """
 
 import html
-from typing import Any
+from typing import Annotated, Any
 from urllib.parse import parse_qs, urlencode, urlsplit
 
-from fastapi import APIRouter, Request
+from fastapi import APIRouter, Query, Request
 from fastapi.responses import JSONResponse, Response
 from starlette.exceptions import HTTPException
 
-from ..errors import RequestInvalid
 from ..lessons.catalog import Catalog, Lesson
 from ..lessons.programs import Program
 from ..messages import Language
@@ -47,14 +46,13 @@ class Embeds:
         methods = ["GET", "HEAD"]
         router.add_api_route("/embed/v1/", self.pasted, methods=methods, response_class=Response)
         router.add_api_route("/embed/v1/{key}", self.recorded, methods=methods, response_class=Response)
-        router.add_api_route(
-            "/oembed",
-            self.oembed,
-            methods=methods,
-            response_class=Response,
-            include_in_schema=True,
-            tags=["API"],
-            summary="oEmbed 1.0 for embeds and lessons",
+        return router
+
+    def api(self) -> APIRouter:
+        """The route that belongs to the API."""
+        router = APIRouter(tags=["API"])
+        router.get("/oembed", summary="oEmbed 1.0 for embeds and lessons", response_class=JSONResponse)(
+            self.oembed
         )
         return router
 
@@ -77,7 +75,7 @@ class Embeds:
         )
         page = EmbedPage(
             title=self._title(program, language),
-            options=_options(request),
+            options=_options(request, "memory" if trace.graph is None else "both"),
             player=player,
             open=self._home_of(program),
             host=urlsplit(base).netloc,
@@ -90,7 +88,7 @@ class Embeds:
         status = self._runner.status()
         page = EmbedPage(
             title="",
-            options=_options(request),
+            options=_options(request, "both"),
             player=None,
             open="/playground",
             host=urlsplit(base_url(request, self._public_url)).netloc,
@@ -103,15 +101,13 @@ class Embeds:
         self,
         request: Request,
         url: str,
-        maxwidth: int | None = None,
-        maxheight: int | None = None,
+        maxwidth: Annotated[int | None, Query(ge=1)] = None,
+        maxheight: Annotated[int | None, Query(ge=1)] = None,
         format: str = "json",
     ) -> Response:
         """What a publishing tool asks to turn an address of ours into an iframe."""
         if format != "json":
             return ProblemResponse(http_problem(501), 501)
-        if (maxwidth or 1) < 1 or (maxheight or 1) < 1:
-            raise RequestInvalid("The parameters 'maxwidth' and 'maxheight' are at least 1.")
         base = base_url(request, self._public_url)
         program, query = self._program_at(url, base)
         if program is None:
@@ -181,11 +177,11 @@ def _step(request: Request, steps: int) -> int:
     return steps
 
 
-def _options(request: Request) -> EmbedOptions:
+def _options(request: Request, usual_view: str) -> EmbedOptions:
     query = request.query_params
-    view = query.get("view", "both")
+    view = query.get("view", usual_view)
     return EmbedOptions(
-        view=view if view in _VIEWS else "both",
+        view=view if view in _VIEWS else usual_view,
         code=query.get("code") != "0",
         controls=query.get("controls") != "0",
         chrome="min" if query.get("chrome") == "min" else "full",

@@ -7,7 +7,7 @@ short list; only `/embed/` may be framed by other sites.
 from collections.abc import Awaitable, Callable
 
 from starlette.datastructures import MutableHeaders
-from starlette.requests import Request
+from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
@@ -47,6 +47,8 @@ class SecurityHeaders:
 
         try:
             await self._app(scope, receive, send_with_headers)
+        except ClientDisconnect:
+            return  # nobody is left to answer
         except Exception as e:
             response = await self._on_fault(Request(scope), e)
             if started:

@@ -178,7 +178,6 @@ class Pages:
                 for name, example in examples.items()
             ),
             player=self._player("player", program, language, len(trace.steps), None),
-            source=program.source,
             limits=data_block(
                 {
                     "source_bytes": self._source_bytes,

@@ -5,6 +5,7 @@ where one was met. A page answers with a page. Faults of ours get an id and no t
 """
 
 import secrets
+import traceback
 from collections.abc import Mapping
 from typing import Any
 
@@ -72,7 +73,8 @@ def problem_of(error: AppError) -> dict[str, Any]:
 def internal_problem(error: BaseException) -> dict[str, Any]:
     """A fault of ours, logged under an id; the reader gets the id and nothing of the inside."""
     fault = secrets.token_hex(6)
-    log.error("internal error", id=fault, exc_info=error)
+    # As text: structlog's own rendering takes seconds and prints local variables, a reader's program too.
+    log.error("internal error", id=fault, traceback="".join(traceback.format_exception(error)))
     return {
         "code": "internal",
         "message": f"This is a fault of ours, not of your program. If you report it, name it: {fault}.",

@@ -223,7 +223,6 @@ class PlaygroundPage(Page):
 
     links: tuple[ExampleLink, ...]
     player: PlayerView
-    source: str
     limits: Markup
     """JSON for a data block: `source_bytes`, `wall_s`, whether programs are run, and why not."""
 
