@@ -93,9 +93,10 @@ export class Player {
     return this.loaded?.history.steps ?? 0;
   }
 
-  /** First line of the current step's statement. */
+  /** First line of the current step's statement; the line that raised when nothing ran. */
   get currentLine(): number | null {
-    return this.loaded?.outline.steps[this.at - 1]?.line ?? null;
+    if (this.loaded === null) return null;
+    return this.loaded.outline.steps[this.at - 1]?.line ?? this.loaded.trace.outcome.line;
   }
 
   get trace(): Trace | null {
@@ -206,7 +207,7 @@ export class Player {
       return true;
     }
     if (key === "?") {
-      const sheet = helpSheet(this.messages);
+      const sheet = helpSheet(this.messages, this.options.arrangement === "page" ? [["Ctrl ↵", "run"]] : []);
       this.root.append(sheet);
       sheet.showModal();
       return true;

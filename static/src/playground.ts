@@ -31,6 +31,7 @@ const SHOW_MS = 200;
 const COUNT_MS = 1000;
 const CANCEL_MS = 3000;
 const KEEP_EDITS_MS = 800;
+const KEEP_STEP_MS = 150;
 
 class Playground {
   private readonly messages: Messages;
@@ -50,14 +51,15 @@ class Playground {
   private example: Example | null = null;
   private shownSource = "";
   private saving: ReturnType<typeof setTimeout> | undefined;
+  private progress: Progress | null = null;
+  private readonly stage = el("div", { class: "playground" });
 
   constructor(private readonly place: HTMLElement) {
     this.messages = pageMessages();
     this.examples = dataBlock<Example[]>("examples") ?? [];
     this.limits = dataBlock<Limits>("limits") ?? { run: true, reason: null };
-    const stage = el("div", { class: "playground" });
     const arena = el("div");
-    stage.append(this.notice, arena);
+    this.stage.append(this.notice, arena);
     this.player = new Player(arena, this.messages, PAGE_OPTIONS);
     this.editor = new Editor(this.say("ui.editor.label"), () => this.edited());
     this.editing.append(this.editor.element);
@@ -65,10 +67,7 @@ class Playground {
     arena.addEventListener("step-changed", (event) => this.stepChanged((event as CustomEvent<StepChange>).detail));
     document.addEventListener("keydown", (event) => this.key(event));
     addEventListener("popstate", () => void this.follow());
-    this.stage = stage;
   }
-
-  private readonly stage: HTMLElement;
 
   private say(id: string, args: Record<string, unknown> = {}): string {
     return this.messages.text(id, args);
@@ -174,6 +173,7 @@ class Playground {
     const timer = this.watch(began, control);
     try {
       const trace = await runProgram(source, control.signal, (now) => (this.progress = now));
+      clearInterval(timer);
       const seconds = ((performance.now() - began) / 1000).toFixed(2);
       this.show(trace, step, null);
       this.tell(this.say("ui.run.done", { ...this.facts(), seconds }));
@@ -187,8 +187,6 @@ class Playground {
       if (this.running === control) this.rest();
     }
   }
-
-  private progress: Progress | null = null;
 
   /** Says how a run goes: nothing at first, then that it runs, then seconds, then a way out. */
   private watch(began: number, control: AbortController): ReturnType<typeof setInterval> {
@@ -239,8 +237,7 @@ class Playground {
 
   private edited(): void {
     this.tell(this.editor.source === this.shownSource ? "" : this.say("ui.editor.edited"));
-    clearTimeout(this.saving);
-    this.saving = setTimeout(() => void this.write("replace"), KEEP_EDITS_MS);
+    this.writeSoon(KEEP_EDITS_MS);
   }
 
   private key(event: KeyboardEvent): void {
@@ -252,6 +249,7 @@ class Playground {
   private async chooseExample(): Promise<void> {
     const example = this.examples.find((each) => each.id === this.menu.value);
     if (example === undefined) return;
+    clearTimeout(this.saving);
     const address = new URL(location.href);
     address.searchParams.delete("program");
     address.searchParams.set("example", example.id);
@@ -263,11 +261,19 @@ class Playground {
   // ---- the address
 
   private stepChanged({ jump }: StepChange): void {
-    void this.write(jump ? "push" : "replace");
+    if (jump) void this.write("push");
+    else this.writeSoon(KEEP_STEP_MS);
+  }
+
+  /** A held arrow key takes many steps: the address needs the last of them. */
+  private writeSoon(ms: number): void {
+    clearTimeout(this.saving);
+    this.saving = setTimeout(() => void this.write("replace"), ms);
   }
 
   /** Puts the program and the step into the address. */
   private async write(how: "push" | "replace"): Promise<void> {
+    clearTimeout(this.saving);
     const own = this.example === null || this.editor.source !== this.shownSource;
     const step = this.player.step;
     const hash = own ? await linkTo(this.editor.source, step) : `#step=${step}`;

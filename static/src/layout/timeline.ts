@@ -16,7 +16,7 @@ export interface Rows {
   readonly memory: number;
 }
 
-export const FULL_ROWS: Rows = { label: 20, lane: 5, track: 20, memory: 46 };
+export const FULL_ROWS: Rows = { label: 20, lane: 5, track: 20, memory: 40 };
 export const COMPACT_ROWS: Rows = { label: 0, lane: 0, track: 11, memory: 0 };
 
 /** Columns at least this wide show a line number; the detailed scale never goes below. */
@@ -82,7 +82,7 @@ export interface Bracket {
 /** Brackets over the steps of calls, outermost in the first lane. */
 export function brackets(steps: readonly StepOutline[]): Bracket[] {
   return steps
-    .filter((step) => step.from < step.number)
+    .filter((step) => step.from < step.number && (steps[step.from - 1]?.depth ?? 0) > step.depth)
     .map((step) => ({ from: step.from - 1, to: step.number - 1, lane: Math.min(step.depth, MOST_LANES - 1) }));
 }
 

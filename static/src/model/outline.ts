@@ -113,10 +113,16 @@ function outlineOfStep(
   };
 }
 
-function textOf({ range }: Statement, lines: readonly string[]): string {
+function textOf({ kind, range }: Statement, lines: readonly string[]): string {
   const first = lines[range.line - 1] ?? "";
-  if (range.end_line === range.line) return first.slice(range.column, range.end_column).trim();
-  return first.slice(range.column).trim();
+  const header = kind === "FunctionDef" || kind === "AsyncFunctionDef" || kind === "ClassDef";
+  if (range.end_line === range.line && !header) return pieceOf(first, range.column, range.end_column).trim();
+  return pieceOf(first, range.column, Infinity).trim();
+}
+
+/** A piece of a line by columns, which count characters and not UTF-16 units. */
+export function pieceOf(line: string, from: number, to: number): string {
+  return Array.from(line).slice(from, to).join("");
 }
 
 /** The first step after `step` that lights a layer; null when none does. */

@@ -5,8 +5,7 @@
  * The rows are also the message of a live region, so that stepping can be heard.
  */
 import type { Messages } from "../model/messages";
-import type { Outline, StepOutline } from "../model/outline";
-import { indexOfColumn } from "../model/python";
+import { pieceOf, type Outline, type StepOutline } from "../model/outline";
 import { LAYERS, type ApiNow, type Layer, type OpNow, type State } from "../model/state";
 import type { Sentence, SourceRange, Trace } from "../schema/trace.gen";
 import { el } from "./dom";
@@ -88,7 +87,8 @@ export class ChangesView implements View {
       el("code", { title: step.text }, step.text),
     ];
     if (step.executions > 1) {
-      words.push(el("span", { class: "pass" }, this.messages.text("ui.step.folded", { count: step.executions })));
+      const folded = this.messages.text("ui.step.folded", { count: step.executions });
+      words.push(el("span", { class: "pass", title: folded }, this.messages.text("ui.step.times", { count: step.executions })));
     } else if ((this.outline.stepsOfLine.get(step.line)?.length ?? 0) > 1) {
       words.push(el("span", { class: "pass" }, this.messages.text("ui.step.pass", { pass: step.pass })));
     }
@@ -208,9 +208,8 @@ export class ChangesView implements View {
 
   private textOf(range: SourceRange): string {
     const line = this.outline.lines[range.line - 1] ?? "";
-    const from = indexOfColumn(line, range.column);
-    if (range.end_line === range.line) return line.slice(from, indexOfColumn(line, range.end_column));
-    return `${line.slice(from).trimEnd()} …`;
+    if (range.end_line === range.line) return pieceOf(line, range.column, range.end_column);
+    return `${pieceOf(line, range.column, Infinity).trimEnd()} …`;
   }
 
   private choose(tab: Tab): void {

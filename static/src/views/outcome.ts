@@ -61,10 +61,10 @@ export class OutcomeView implements View {
     const { outcome, explanation } = trace;
     if (outcome.kind === "finished") return [this.messages.text("ui.outcome.observed", { count: trace.observer_effects.length })];
     const name = outcome.type ?? this.messages.text(`ui.outcome.short.${outcome.reason ?? outcome.kind}`);
-    const place = outcome.line === null ? "" : this.messages.text("ui.outcome.line", { line: outcome.line });
+    const place = this.messages.text("ui.outcome.place", { line: outcome.line ?? 0 });
     const first = explanation?.sentences[0];
     const said = first === undefined ? [this.firstLine(trace)] : sentence(this.messages.parts(first.id, first.args));
-    return [el("strong", {}, name), ` ${place} `, el("span", { class: "outcome-why" }, ...said)];
+    return [el("strong", {}, name), place, el("span", { class: "outcome-why" }, ...said)];
   }
 
   private firstLine({ outcome }: Trace): string {

@@ -36,6 +36,7 @@ export class TimelineView implements View {
   private readonly rows: Rows;
   private readonly lanes: number;
   private readonly top: number;
+  private readonly memory: number;
   private readonly height: number;
   private readonly picture = svg("svg", { class: "timeline-picture", "aria-hidden": "true" });
   private readonly labels = el("div", { class: "timeline-labels", "aria-hidden": "true" });
@@ -67,8 +68,11 @@ export class TimelineView implements View {
     this.rows = compact ? COMPACT_ROWS : FULL_ROWS;
     const calls = compact ? [] : brackets(outline.steps);
     this.lanes = calls.reduce((most, call) => Math.max(most, call.lane + 1), 0);
-    this.top = this.rows.label + this.lanes * this.rows.lane + (this.lanes > 0 ? 3 : 0);
-    this.height = this.top + LAYERS.length * this.rows.track + (compact ? 0 : 4 + this.rows.memory);
+    // Brackets take their room from the curve: the timeline is as high with calls as without.
+    const above = this.lanes === 0 ? 0 : this.lanes * this.rows.lane + 3;
+    this.top = this.rows.label + above;
+    this.memory = Math.max(0, this.rows.memory - above);
+    this.height = this.top + LAYERS.length * this.rows.track + (compact ? 0 : 4 + this.memory);
   }
 
   mount(root: HTMLElement, trace: Trace): void {
@@ -119,6 +123,7 @@ export class TimelineView implements View {
       el("span", {}, this.messages.text("ui.timeline.memory")),
       el("span", { class: "timeline-peak" }, peak),
     );
+    memory.style.height = `${Math.max(32, this.memory)}px`;
     const column = el("div", { class: "timeline-names", "aria-hidden": "true" }, ...names, memory);
     column.style.paddingTop = `${this.top}px`;
     return column;
@@ -239,7 +244,7 @@ export class TimelineView implements View {
     });
     const curves = this.compact
       ? []
-      : memoryCurves(this.outline, this.scale, this.top + LAYERS.length * track + 4, this.rows.memory).flatMap((curve) => {
+      : memoryCurves(this.outline, this.scale, this.top + LAYERS.length * track + 4, this.memory).flatMap((curve) => {
           const kind = curve.device === "cpu" ? "cpu" : "other";
           return [
             { class: `memory-area memory-area-${kind}`, d: curve.area },
