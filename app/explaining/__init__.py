@@ -7,6 +7,7 @@ each language. Knows no torch: what is not in the trace is not claimed.
 from ..schema import Trace
 from .chronicle import Chronicle
 from .errors import explain_failure
+from .notes import find_notes
 from .sentences import step_sentences
 
 __all__ = ["explain"]
@@ -25,7 +26,7 @@ def explain(trace: Trace) -> Trace:
     return trace.model_copy(
         update={
             "explanation": explain_failure(trace, chronicle),
-            "notes": (),
+            "notes": find_notes(chronicle),
             "sentences": tuple(step_sentences(chronicle, n) for n in range(1, len(trace.steps) + 1)),
         }
     )

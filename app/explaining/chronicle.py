@@ -17,6 +17,7 @@ T = TypeVar("T")
 
 _MOST_EVENTS_READ = 200_000
 _EVENTS_ALWAYS_READ = 200
+_LONGEST_CHAIN = 1000
 
 
 class Timeline(Generic[T]):
@@ -73,7 +74,11 @@ class Chronicle:
         self.node_born: dict[int, int] = {}
         self.made_by: dict[int, list[int]] = {}
         """Tensor id → numbers of the ops that returned it without having been given it."""
+        self._op_views: dict[int, Timeline[int]] = {}
         self.grad_of: dict[int, dict[int, None]] = {}
+        self.devices: Timeline[tuple[str, ...]] = Timeline()
+        """Devices that hold storages."""
+        self._on_device: dict[str, int] = {}
         self._roots: dict[int, dict[str, Timeline[_Paths]]] = {}
         self._frames: dict[int, tuple[int, int | None]] = {0: (-1, None)}
         self._affordable = _MOST_EVENTS_READ
@@ -95,6 +100,8 @@ class Chronicle:
                 for tensor in event.tensors:
                     self.tensors.setdefault(tensor, Timeline()).put(number, None)
             case "storage":
+                if event.id not in self.storage_born:
+                    self._count_device(number, event.device, 1)
                 self.storage_born.setdefault(event.id, number)
                 self.storage_sizes.setdefault(event.id, Timeline()).put(number, event.nbytes)
                 self.storage_device[event.id] = event.device
@@ -103,11 +110,13 @@ class Chronicle:
             case "freed":
                 for storage in event.storages:
                     self.storage_freed[storage] = number
+                    self._count_device(number, self.storage_device.get(storage, "cpu"), -1)
             case "node":
                 self.nodes[event.id] = event
                 self.node_born.setdefault(event.id, number)
             case "op":
-                for output, verdict in zip(event.outputs, event.verdicts, strict=False):
+                for output, verdict, view in zip(event.outputs, event.verdicts, event.views, strict=False):
+                    self._op_views.setdefault(output, Timeline()).put(number, view)
                     if verdict in ("fresh", "view"):
                         self.made_by.setdefault(output, []).append(number)
             case "names":
@@ -117,6 +126,12 @@ class Chronicle:
                 self._frames[event.frame] = (number, None)
             case "return":
                 self._frames[event.frame] = (self._frames.get(event.frame, (-1, None))[0], number)
+
+    def _count_device(self, number: int, device: str, change: int) -> None:
+        before = self._on_device.get(device, 0)
+        self._on_device[device] = before + change
+        if (before == 0) != (before + change == 0):
+            self.devices.put(number, tuple(sorted(d for d, n in self._on_device.items() if n)))
 
     def affordable(self, begin: int, end: int) -> int:
         """Where to begin reading a step's events, `begin` but in deep recursion: there each of a thousand
@@ -172,6 +187,32 @@ class Chronicle:
         """How a tensor looked at its storage; of one that is gone, how it last did."""
         state = self.last_known(tensor, moment)
         return None if state is None else self.trace.views[state.view]
+
+    def shape(self, tensor: int | None, moment: int) -> TensorView | None:
+        """How a tensor looked at its storage, of one without a name as the op that made it gave it: its
+        shape, strides and dtype can be trusted, whether it requires grad cannot."""
+        known = self.view(tensor, moment)
+        timeline = None if tensor is None or known is not None else self._op_views.get(tensor)
+        index = None if timeline is None else timeline.at(moment)
+        return known if index is None else self.trace.views[index]
+
+    def memory(self, tensor: int, moment: int) -> int | None:
+        """The storage a tensor views. Of one without a name what its op says: the storage of the input it
+        is a view of, or a negative number for a storage of its own; None when nothing is known."""
+        for _ in range(_LONGEST_CHAIN):
+            state = self.last_known(tensor, moment)
+            if state is not None:
+                return state.storage
+            made = self.maker(tensor, moment)
+            if made is None:
+                return None
+            op = self.op(made)
+            if op.verdicts[op.outputs.index(tensor)] == "fresh":
+                return -1 - made
+            if not op.inputs:
+                return None
+            tensor = op.inputs[0]
+        return None
 
     def born(self, tensor: int) -> int | None:
         """Number of the event by which a tensor came to be known."""
@@ -263,6 +304,10 @@ class Chronicle:
         return entered < moment and (left is None or moment <= left)
 
     # ---- autograd
+
+    def grads_ever(self) -> dict[int, None]:
+        """Tensors that had a gradient at some moment."""
+        return {owner: None for owners in self.grad_of.values() for owner in owners}
 
     def node_name(self, node: int | None) -> str:
         """`MulBackward0`."""

@@ -66,10 +66,9 @@ def _new(moment: Moment) -> list[Sentence]:
 
 
 def _none(moment: Moment) -> Sentence:
-    chronicle = moment.chronicle
-    used = {chronicle.storage_device[s] for s in chronicle.storage_born if chronicle.alive(s, moment.end)}
     if moment.lit("device"):
         return say("device", "device.touched")
+    used = moment.chronicle.devices.at(moment.end) or ("cpu",)
     if len(used) > 1:
-        return say("device", "device.none-moved", devices=sorted(used))
-    return say("device", "device.none", device=next(iter(used), "cpu"))
+        return say("device", "device.none-moved", devices=list(used))
+    return say("device", "device.none", device=used[0])

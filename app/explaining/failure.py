@@ -83,7 +83,7 @@ class FailedCall:
 
     def view(self, tensor: int | None) -> TensorView | None:
         """How a tensor looked when the call failed."""
-        return self.chronicle.view(tensor, self.moment)
+        return self.chronicle.shape(tensor, self.moment)
 
     @cached_property
     def named(self) -> list[int]:
@@ -170,7 +170,7 @@ class FailedCall:
         return None
 
     def _requires_grad(self, tensor: int) -> bool:
-        view = self.view(tensor)
+        view = self.chronicle.view(tensor, self.moment)
         return view is not None and view.requires_grad
 
     def first_on_device(self, tensor: int) -> int:
@@ -246,8 +246,7 @@ class FailedCall:
             if event.kind != "op":
                 continue
             for tensor in event.writes:
-                state = self.chronicle.last_known(tensor, self.chronicle.end)
-                if state is not None and state.storage == storage:
+                if self.chronicle.memory(tensor, self.chronicle.end) == storage:
                     return number, tensor
         return None
 

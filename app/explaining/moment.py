@@ -135,10 +135,10 @@ class Moment:
         by_op: set[int] = set()
         for op in self.ops:
             for tensor in op.writes:
-                state = self.state(tensor) or self.chronicle.last_known(tensor, self.end)
-                if state is not None and state.storage is not None and not op.failed:
-                    touched[state.storage] = None
-                    by_op.add(state.storage)
+                storage = self.chronicle.memory(tensor, self.end)
+                if storage is not None and not op.failed:
+                    touched[storage] = None
+                    by_op.add(storage)
         touched.update((event.storage, None) for event in self.events if event.kind == "bytes")
         return [
             self._write(storage, storage in by_op)
@@ -177,10 +177,9 @@ class Moment:
         whole = 0
         for op in self.ops:
             for tensor in op.writes:
-                state = self.chronicle.last_known(tensor, self.end)
-                if state is None or state.storage != storage:
+                view = self.chronicle.shape(tensor, self.end)
+                if view is None or self.chronicle.memory(tensor, self.end) != storage:
                     continue
-                view = self.chronicle.trace.views[state.view]
                 whole = max(whole, count(view))
                 offsets = offsets_of(view)
                 if offsets is None:

@@ -1,0 +1,51 @@
+"""Quiet mistakes: programs that run and do something else than was meant."""
+
+from ..schema import Note
+from .chronicle import Chronicle
+from .program import Program
+from .quiet_autograd import (
+    forgotten_zero_grads,
+    kept_graphs,
+    repeated_scatters,
+    stale_optimizers,
+    warned,
+)
+from .quiet_data import (
+    alias_writes,
+    dropped_results,
+    kept_storages,
+    lost_writes,
+    overlapping_writes,
+    repeated_modules,
+)
+
+_SEARCHES = (
+    alias_writes,
+    lost_writes,
+    overlapping_writes,
+    kept_storages,
+    repeated_modules,
+    dropped_results,
+    warned,
+    forgotten_zero_grads,
+    kept_graphs,
+    repeated_scatters,
+    stale_optimizers,
+)
+
+
+def find_notes(chronicle: Chronicle) -> tuple[Note, ...]:
+    """Look for quiet mistakes.
+
+    Args:
+        chronicle: The trace.
+
+    Returns:
+        Notes in the order of their lines, each class once per line.
+    """
+    program = Program(chronicle)
+    found: dict[tuple[int, str], Note] = {}
+    for search in _SEARCHES:
+        for note in search(program):
+            found.setdefault((note.line, note.class_), note)
+    return tuple(found[key] for key in sorted(found))
