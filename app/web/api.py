@@ -3,11 +3,13 @@
 It does not run programs itself; it is given a `Runner`.
 """
 
+import asyncio
 from collections.abc import AsyncIterator
 from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Query, Request
 from fastapi.responses import JSONResponse, Response, StreamingResponse
+from starlette.requests import ClientDisconnect
 
 from ..errors import RequestInvalid
 from ..schema import Trace, TraceRequest
@@ -100,7 +102,7 @@ def api_router(runner: Runner, source_bytes: int) -> APIRouter:
         program = await read_trace_request(request, source_bytes)
         if format == "trace" and NDJSON in request.headers.get("accept", ""):
             return await _streamed(runner, program)
-        result = await runner.run(program)
+        result = await _while_wanted(request, runner, program)
         return _record(result if format == "trace" else _state(result, step))
 
     @router.get("/healthz", summary="Whether programs can be run here")
@@ -124,6 +126,27 @@ def api_router(runner: Runner, source_bytes: int) -> APIRouter:
         )
 
     return router
+
+
+async def _while_wanted(request: Request, runner: Runner, program: TraceRequest) -> Trace:
+    """Run a program, and stop it when the client goes away: nobody waits for the trace then."""
+    run = asyncio.ensure_future(runner.run(program))
+    gone = asyncio.ensure_future(_gone(request))
+    try:
+        await asyncio.wait({run, gone}, return_when=asyncio.FIRST_COMPLETED)
+        if not run.done():
+            raise ClientDisconnect
+        return run.result()
+    finally:
+        for task in (run, gone):
+            task.cancel()
+        await asyncio.gather(run, gone, return_exceptions=True)
+
+
+async def _gone(request: Request) -> None:
+    """Return when the client has closed the connection. The body has been read."""
+    while (await request.receive())["type"] != "http.disconnect":
+        pass
 
 
 async def _streamed(runner: Runner, program: TraceRequest) -> Response:

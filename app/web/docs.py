@@ -9,8 +9,10 @@ from typing import Any
 from fastapi import APIRouter, FastAPI, Request
 from fastapi.openapi.utils import get_openapi
 from fastapi.responses import JSONResponse, Response
+from markupsafe import Markup
 from pydantic.json_schema import models_json_schema
 
+from ..lessons.markdown import inline
 from ..schema import Trace, TraceRequest
 from ..schema.state import StateDocument
 from .templating import DocsPage, Templates
@@ -69,10 +71,15 @@ def docs_page(document: dict[str, Any]) -> DocsPage:
             "method": method.upper(),
             "path": path,
             "summary": operation.get("summary", ""),
-            "description": operation.get("description", ""),
-            "parameters": operation.get("parameters", []),
+            "parameters": [
+                {**parameter, "description": _prose(parameter.get("description", ""))}
+                for parameter in operation.get("parameters", [])
+            ],
             "body": "requestBody" in operation,
-            "responses": operation["responses"],
+            "responses": {
+                status: _prose(response.get("description", ""))
+                for status, response in operation["responses"].items()
+            },
         }
         for path, operations in document["paths"].items()
         for method, operation in operations.items()
@@ -80,12 +87,12 @@ def docs_page(document: dict[str, Any]) -> DocsPage:
     schemas = tuple(
         {
             "name": name,
-            "description": schema.get("description", ""),
+            "description": _prose(schema.get("description", "")),
             "fields": [
                 {
                     "name": field,
                     "type": type_text(described),
-                    "description": described.get("description", ""),
+                    "description": _prose(described.get("description", "")),
                     "required": field in schema.get("required", []),
                 }
                 for field, described in schema.get("properties", {}).items()
@@ -95,6 +102,11 @@ def docs_page(document: dict[str, Any]) -> DocsPage:
         if "properties" in schema
     )
     return DocsPage(version=document["info"]["version"], operations=operations, schemas=schemas)
+
+
+def _prose(text: str) -> Markup:
+    """A docstring of ours as HTML: backticks are code."""
+    return Markup(inline(text))
 
 
 def type_text(schema: dict[str, Any]) -> str:

@@ -245,7 +245,7 @@ async def test_a_restart_in_mid_stream_is_the_last_line(client, runner):
 class RawRequest:
     """A request sent to the application directly: answers can be seen while they are made."""
 
-    def __init__(self, encoding: bytes) -> None:
+    def __init__(self, encoding: bytes, accept: bytes = b"application/x-ndjson") -> None:
         self.body = bytearray()
         self.first_line = asyncio.Event()
         self.gone = asyncio.Event()
@@ -262,7 +262,7 @@ class RawRequest:
             "root_path": "",
             "headers": [
                 (b"host", b"testserver"),
-                (b"accept", b"application/x-ndjson"),
+                (b"accept", accept),
                 (b"accept-encoding", encoding),
             ],
             "client": ("127.0.0.1", 1),
@@ -309,6 +309,26 @@ async def test_a_client_that_goes_away_stops_the_program(app, runner):
     assert answer.done()
     answer.exception()
     assert runner.closed
+
+
+async def test_a_client_that_goes_away_stops_a_program_whose_trace_it_asked_for(app, runner, monkeypatch):
+    begun, stopped = asyncio.Event(), asyncio.Event()
+
+    async def endless(_program):
+        begun.set()
+        try:
+            await asyncio.Event().wait()
+        finally:
+            stopped.set()
+
+    monkeypatch.setattr(runner, "run", endless)
+    request = RawRequest(b"identity", b"application/json")
+    answer = asyncio.create_task(app(request.scope, request.receive, request.send))
+    await asyncio.wait_for(begun.wait(), 5)
+    request.gone.set()
+    await asyncio.wait_for(answer, 5)
+    assert stopped.is_set()
+    assert not request.body
 
 
 def test_the_documented_events_are_the_ones_that_are_sent():
