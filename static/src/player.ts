@@ -68,6 +68,7 @@ export class Player {
   readonly codeBody = el("div", { class: "code-body", tabindex: -1 });
   private loaded: Loaded | null = null;
   private at = 0;
+  private figure: FigureName = "memory";
   private focus: Focus = NO_FOCUS;
   private timer: ReturnType<typeof setInterval> | null = null;
 
@@ -228,10 +229,10 @@ export class Player {
     const figures = el("div", { class: "player-figures" });
     this.root.replaceChildren(banner, el("div", { class: "player-main" }, codeCard, figures), timeline);
     const shown: [View, HTMLElement][] = [
-      [new OutcomeView(outline, this.messages), banner],
+      [new OutcomeView(outline, this.messages, false), banner],
       [code, this.codeBody],
       [new ChangesView(outline, this.messages, false), changes],
-      ...this.figures(figures, outline),
+      ...this.figures(figures, trace, outline),
       [new TimelineView(outline, this.messages, controls.element, false), timeline],
     ];
     return mounted(shown, trace, this.messages);
@@ -248,10 +249,10 @@ export class Player {
     this.root.replaceChildren(banner, el("div", { class: "player-main" }, side, figures));
     if (options.controls) this.root.append(timeline);
     const shown: [View, HTMLElement][] = [
-      [new OutcomeView(outline, messages), banner],
+      [new OutcomeView(outline, messages, true), banner],
       [code, this.codeBody],
       [new ChangesView(outline, messages, true), changes],
-      ...this.figures(figures, outline),
+      ...this.figures(figures, trace, outline),
     ];
     if (options.controls) shown.push([new TimelineView(outline, messages, controls.element, true), timeline]);
     return mounted(shown, trace, messages);
@@ -270,19 +271,42 @@ export class Player {
     return el("section", { class: `card player-${name}`, "aria-label": this.messages.text(`ui.${name}.title`) });
   }
 
-  private figures(into: HTMLElement, outline: Outline): [View, HTMLElement][] {
+  private figures(into: HTMLElement, trace: Trace, outline: Outline): [View, HTMLElement][] {
     const makers: Readonly<Record<FigureName, () => View>> = {
       memory: () => new StorageView(),
       devices: () => new DevicesView(),
       graph: () => new AutogradView(),
     };
+    const compact = this.options.arrangement === "compact";
     const several = outline.alive.length > 1;
-    const names = this.options.figures.filter((name) => name !== "devices" || several);
-    return names.map((name) => {
-      const place = el("section", { class: `card player-${name}` });
-      into.append(place);
-      return [makers[name](), place];
+    const graphless = compact && this.options.figures.length > 1 && trace.graph === null;
+    const names = this.options.figures.filter((name) => {
+      return (name !== "devices" || several) && (name !== "graph" || !graphless);
     });
+    const places = names.map((name) => el("section", { class: `card player-${name}`, "data-figure": name }));
+    into.append(...places);
+    if (compact && names.length > 1) into.prepend(this.figureTabs(names, places));
+    return names.map((name, index) => [makers[name](), places[index] ?? el("section")]);
+  }
+
+  /** Where there is room for one picture only, which one. */
+  private figureTabs(names: readonly FigureName[], places: readonly HTMLElement[]): HTMLElement {
+    const tabs = el("div", { class: "figure-tabs segments", role: "group", "aria-label": this.messages.text("ui.figures.label") });
+    const choose = (chosen: FigureName): void => {
+      this.figure = chosen;
+      places.forEach((place) => (place.hidden = place.dataset["figure"] !== chosen));
+      for (const button of tabs.children) button.setAttribute("aria-pressed", String(button.getAttribute("data-figure") === chosen));
+    };
+    for (const name of names) {
+      const button = el("button", { type: "button", "data-figure": name }, this.messages.text(`ui.figures.${name}`));
+      button.addEventListener("click", () => {
+        choose(name);
+        this.show();
+      });
+      tabs.append(button);
+    }
+    choose(names.includes(this.figure) ? this.figure : (names[0] ?? "memory"));
+    return tabs;
   }
 }
 

@@ -17,6 +17,8 @@ export class OutcomeView implements View {
   constructor(
     private readonly outline: Outline,
     private readonly messages: Messages,
+    /** One short line: the ways to other lines are in the story. For small places. */
+    private readonly brief: boolean,
   ) {}
 
   mount(root: HTMLElement, trace: Trace): void {
@@ -45,7 +47,9 @@ export class OutcomeView implements View {
     });
     const line = el("p", { class: "outcome-line" }, ...this.headline(trace));
     const bar = el("div", { class: "outcome-bar" }, el("span", { class: "outcome-sign", "aria-hidden": "true" }, this.sign(trace)), line);
-    bar.append(...this.links(trace), more);
+    if (this.brief) story.append(el("p", { class: "outcome-links" }, ...this.links(trace)));
+    else bar.append(...this.links(trace));
+    bar.append(more);
     root.append(bar, story);
   }
 

@@ -30,6 +30,9 @@ import { goTo, type View } from "./view";
 /** The mark on top of the band is seen in a long run too. */
 const LEAST_CAP = 9;
 
+/** About the width of a letter in the cell of an error. */
+const LETTER = 7;
+
 let clips = 0;
 
 export class TimelineView implements View {
@@ -275,10 +278,9 @@ export class TimelineView implements View {
     if (outcome === undefined || outcome.kind === "finished") return [];
     const { column, columns } = this.scale;
     const cell = el("div", { class: "timeline-ending" });
-    if (column >= TEXT_COLUMN) {
-      const name = outcome.type ?? this.messages.text(`ui.outcome.short.${outcome.reason ?? outcome.kind}`);
-      cell.append(el("strong", {}, name));
-    } else if (column >= 12) cell.append(el("strong", {}, "✕"));
+    const name = outcome.type ?? this.messages.text(`ui.outcome.short.${outcome.reason ?? outcome.kind}`);
+    const roomy = column >= Math.max(TEXT_COLUMN, name.length * LETTER + 24);
+    if (column >= 12) cell.append(el("strong", {}, roomy ? name : "✕"));
     const gap = Math.min(6, column * 0.1);
     const width = Math.max(3, column - 2 * gap);
     cell.style.left = `${Math.min((columns - 1) * column + gap, this.scale.width - width)}px`;
