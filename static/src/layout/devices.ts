@@ -88,11 +88,12 @@ function formOf(storage: StorageLife): Form {
   const view = storage.first === null ? null : strided(storage.first);
   const cellSize = (storage.first === null ? null : itemSize(storage.first.dtype)) ?? 1;
   const cells = Math.floor(storage.nbytes / cellSize);
-  const grid = gridShape(view, cells);
-  if (!storage.named) return { kind: "chip", grid, cellSize, room: 0 };
-  if (cells > MOST_CELLS) return { kind: "pixels", grid, cellSize, room: 0 };
+  if (!storage.named) return { kind: "chip", grid: gridShape(view, cells), cellSize, room: 0 };
+  if (cells > MOST_CELLS) return { kind: "pixels", grid: gridShape(view, cells), cellSize, room: 0 };
+  const room = roomOf(storage);
+  const grid = gridShape(view, cells, room > 3 ? 8 : 16);
   const marks = Math.max(...storage.views.map((each) => each.mark));
-  return { kind: marks > 1 ? "shared" : "single", grid, cellSize, room: roomOf(storage) };
+  return { kind: marks > 1 ? "shared" : "single", grid, cellSize, room };
 }
 
 function sameForm(a: Form, b: Form): boolean {
@@ -133,8 +134,10 @@ export function nextTransfer(lives: Lives, device: string, step: number): Transf
 /** Colours there are for storages; a label always repeats what the colour says. */
 const COLOURS = 8;
 
-/** Storage id → which colour its label has in every view, 1 to 8; 0 for those without a name. */
+/** Storage id → which colour its label has in every view, 1 to 8; 0 for those that no step ends with. */
 export function storageColours(lives: Lives): ReadonlyMap<number, number> {
-  let named = 0;
-  return new Map(lives.storages.map((storage) => [storage.id, storage.named ? (named++ % COLOURS) + 1 : 0]));
+  let seen = 0;
+  return new Map(
+    lives.storages.map(({ id, named, born, gone }) => [id, named || gone > born ? (seen++ % COLOURS) + 1 : 0]),
+  );
 }

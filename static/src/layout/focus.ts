@@ -4,7 +4,7 @@
  * Pure: from a state and a focus. Without a focus it is what the step itself wrote or made, so that
  * stepping alone tells the story. Says which views read a byte; does not draw.
  */
-import type { Focus, State, StorageNow, TensorNow } from "../model/state";
+import type { Focus, Layer, State, StorageNow, TensorNow } from "../model/state";
 import type { Step } from "../schema/trace.gen";
 import { elementsAt, indexAt, isIndexOf, cellAt, strided, type Strided } from "./storage";
 import { itemSize } from "./values";
@@ -97,17 +97,23 @@ function focusedStorage(state: State, focus: Focus): number | null {
 function storageOfStep(state: State, step: Step | undefined): number | null {
   const alive = [...state.storages.values()].filter((storage) => !storage.freed);
   const named = alive.filter((storage) => tensorsOn(state, storage).some((tensor) => tensor.names.length > 0));
-  const written = named.find((storage) => state.written.has(storage.id));
-  if (written !== undefined) return written.id;
+  const written = writtenThrough(state, step)[0]?.storage ?? named.find((storage) => state.written.has(storage.id))?.id;
+  if (written !== undefined) return written;
   for (const tensor of changedTensors(state, step)) if (tensor.storage !== null) return tensor.storage;
   const shared = named.find((storage) => storage.tensors.length > 1);
   return (shared ?? named[0] ?? alive[0])?.id ?? null;
 }
 
+/** Tensors that saw their values change: that with the fewest elements first, most likely what was written through. */
+function writtenThrough(state: State, step: Step | undefined): TensorNow[] {
+  return changedTensors(state, step, "data").sort((a, b) => elements(a) - elements(b));
+}
+
 /** Tensors of the names a step changed, as its statement has them. */
-function changedTensors(state: State, step: Step | undefined): TensorNow[] {
+function changedTensors(state: State, step: Step | undefined, layer?: Layer): TensorNow[] {
   if (step === undefined) return [];
-  return Object.keys(step.changed).flatMap((name) => {
+  return Object.entries(step.changed).flatMap(([name, changes]) => {
+    if (layer !== undefined && !changes.includes(layer)) return [];
     const id = state.locals.get(name) ?? state.bindings.get(name);
     return (id === undefined ? undefined : state.tensors.get(id)) ?? [];
   });
@@ -117,10 +123,9 @@ function tensorOf(state: State, storage: StorageNow, focus: Focus, step: Step | 
   const here = tensorsOn(state, storage);
   const focused = here.find((tensor) => tensor.id === focus.tensor);
   if (focused !== undefined) return focused;
-  const changed = changedTensors(state, step).filter((tensor) => tensor.storage === storage.id);
-  // All views of a written storage changed; the one with the fewest elements is most likely what was written through.
-  const fewest = [...changed].sort((a, b) => elements(a) - elements(b))[0];
-  return (state.written.has(storage.id) ? fewest : changed[0]) ?? here[0] ?? null;
+  const [written] = writtenThrough(state, step).filter((tensor) => tensor.storage === storage.id);
+  const [changed] = changedTensors(state, step).filter((tensor) => tensor.storage === storage.id);
+  return written ?? changed ?? here[0] ?? null;
 }
 
 const elements = (tensor: TensorNow): number => (tensor.view.shape ?? []).reduce((n, size) => n * size, 1);

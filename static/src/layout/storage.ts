@@ -30,8 +30,16 @@ export interface GridShape {
   readonly shaped: boolean;
 }
 
-/** The strides of a view, or null where PyTorch has none (sparse, nested). */
+const places = new WeakMap<TensorView, Strided>();
+
+/** The strides of a view, or null where PyTorch has none (sparse, nested). The same object for the same view. */
 export function strided(view: TensorView): Strided | null {
+  const known = places.get(view) ?? stridesOf(view);
+  if (known !== null) places.set(view, known);
+  return known;
+}
+
+function stridesOf(view: TensorView): Strided | null {
   if (view.shape === null || view.stride === null || view.storage_offset === null) return null;
   if (view.shape.length !== view.stride.length) return null;
   return { shape: view.shape, stride: view.stride, offset: view.storage_offset };
@@ -112,8 +120,19 @@ function dilate(covered: Uint8Array, stride: number, size: number, from: number,
   }
 }
 
+const known = new WeakMap<Strided, Map<string, Uint8Array>>();
+
 /** Coverage by a view whose elements are not as wide as the cells: cells that share a byte with an element. */
 export function coverageOfBytes(view: Strided, itemSize: number, cellSize: number, cells: number): Uint8Array {
+  const found = known.get(view) ?? new Map<string, Uint8Array>();
+  known.set(view, found);
+  const key = `${itemSize} ${cellSize} ${cells}`;
+  const covered = found.get(key) ?? cellsWithBytes(view, itemSize, cellSize, cells);
+  found.set(key, covered);
+  return covered;
+}
+
+function cellsWithBytes(view: Strided, itemSize: number, cellSize: number, cells: number): Uint8Array {
   if (itemSize === cellSize) return coverage(view, cells);
   const covered = new Uint8Array(cells);
   const own = coverage(view, Math.floor((cells * cellSize) / itemSize));
@@ -195,21 +214,21 @@ const LARGE = 400;
  *
  * A row is as long as the second smallest stride, so that neighbours along one dimension stand side
  * by side and those along the next one below each other, transposed or sliced or not. A view
- * without such a dimension, or of an extreme form, gives lines wrapped to fit.
+ * without such a dimension, or of an extreme form, gives lines of `wrap` cells.
  */
-export function gridShape(view: Strided | null, cells: number): GridShape {
+export function gridShape(view: Strided | null, cells: number, wrap = WRAP): GridShape {
   const [near, next, far] = view === null ? [] : moving(view);
   const columns = next?.stride ?? 0;
   const rows = columns > 0 ? Math.ceil(cells / columns) : 0;
   const apart = near !== undefined && columns >= near.size * near.stride;
   const extreme = cells > LARGE ? Math.max(columns / rows, rows / columns) > 16 : columns > 40 || rows > 80;
-  if (!apart || extreme || cells === 0) return wrapped(cells);
+  if (!apart || extreme || cells === 0) return wrapped(cells, wrap);
   const block = far !== undefined && far.stride % columns === 0 ? far.stride / columns : 0;
   return { cells, columns, rows, block: block > 1 && block < rows ? block : 0, shaped: true };
 }
 
-function wrapped(cells: number): GridShape {
-  if (cells <= WRAP) return { cells, columns: Math.max(1, cells), rows: 1, block: 0, shaped: true };
-  const columns = cells <= LARGE ? WRAP : Math.min(WRAP_LARGE, 2 ** Math.ceil(Math.log2(Math.sqrt(cells))));
+function wrapped(cells: number, wrap: number): GridShape {
+  if (cells <= wrap) return { cells, columns: Math.max(1, cells), rows: 1, block: 0, shaped: true };
+  const columns = cells <= LARGE ? wrap : Math.min(WRAP_LARGE, 2 ** Math.ceil(Math.log2(Math.sqrt(cells))));
   return { cells, columns, rows: Math.ceil(cells / columns), block: 0, shaped: false };
 }

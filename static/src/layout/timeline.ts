@@ -17,7 +17,7 @@ export interface Rows {
 }
 
 export const FULL_ROWS: Rows = { label: 20, lane: 5, track: 20, memory: 40 };
-export const COMPACT_ROWS: Rows = { label: 0, lane: 0, track: 11, memory: 0 };
+export const COMPACT_ROWS: Rows = { label: 4, lane: 0, track: 11, memory: 0 };
 
 /** Columns at least this wide show a line number; the detailed scale never goes below. */
 export const DETAILED_COLUMN = 26;

@@ -175,11 +175,12 @@ export function shortText(value: Value, dtype: string, room: number): string {
 
 function rounded(value: number, room: number): string {
   if (!Number.isFinite(value)) return notFinite(value);
-  for (let digits = 6; digits >= 1; digits--) {
-    const plain = tidy(String(Number(value.toPrecision(digits))));
-    if (plain.length <= room) return plain;
-    const scientific = tidy(value.toExponential(digits - 1));
-    if (scientific.length <= room) return scientific;
-  }
+  const plain = (digits: number): string => tidy(String(Number(value.toPrecision(digits))));
+  const scientific = (digits: number): string => tidy(value.toExponential(digits - 1));
+  const bare = (digits: number): string => plain(digits).replace(/^(-?)0\./, "$1.");
+  const most = [6, 5, 4, 3, 2].flatMap((digits) => [plain(digits), scientific(digits)]);
+  const least = [bare(2), plain(1), scientific(1), bare(1)];
+  const fitting = [...most, ...least].find((text) => text.length <= room);
+  if (fitting !== undefined) return fitting;
   return tidy(value.toExponential(0));
 }

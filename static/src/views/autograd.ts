@@ -31,6 +31,8 @@ export class AutogradView implements View {
   private facts: ReadonlyMap<number, NodeFacts> = new Map();
   private boxes: NodeBox[] = [];
   private edges: EdgePicture[] = [];
+  /** Nodes whose gradients an edge brings to a box. */
+  private arriving = new Map<NodeBox, readonly number[]>();
   private viewport: Viewport | null = null;
   private state: State | null = null;
   private asList = false;
@@ -62,27 +64,22 @@ export class AutogradView implements View {
 
   show(state: State, focus: Focus): void {
     this.state = state;
-    const ran = new Set(state.ops.flatMap((op) => op.node ?? []));
-    const flowing = (id: number): boolean => {
-      const node = state.nodes.get(id);
-      return node !== undefined && (ran.has(node.name) || (ran.size > 0 && node.variable !== null && state.step > 0 && this.accumulated(state, node.variable)));
-    };
+    const flowed = gradientsFlowed(state);
+    const flowing = (id: number): boolean => flowed.has(id);
     for (const box of this.boxes) {
       const id = box.drawing.node;
-      box.show(state, focus, state.step >= box.drawing.step ? (state.nodes.get(id) ?? null) : null, flowing(id));
+      // A leaf is drawn again for every round of a loop: gradients arrive at the box that an edge of theirs leads to.
+      const flows = flowing(id) && (!box.leaf || (this.arriving.get(box) ?? []).some(flowing));
+      box.show(state, focus, state.step >= box.drawing.step ? (state.nodes.get(id) ?? null) : null, flows);
     }
     for (const edge of this.edges) this.showEdge(edge, state, flowing);
     const stale = [...state.nodes.values()].reduce((n, node) => n + node.saved.filter((slot) => slot.stale).length, 0);
     this.warning.hidden = stale === 0;
     this.warning.textContent = `⚠ ${this.say("ui.graph.stale", { n: stale })}`;
     if (this.asList) this.writeList();
+    const latest = this.boxes.findLast((box) => box.drawing.step <= state.step && !box.leaf);
+    this.viewport?.follow(latest?.drawing ?? null);
     this.offerNext();
-  }
-
-  /** The leaf's gradient was among what the step's ops returned or wrote. */
-  private accumulated(state: State, leaf: number): boolean {
-    const grad = state.tensors.get(leaf)?.grad ?? null;
-    return grad !== null;
   }
 
   private build(graph: GraphDrawing, colours: ReadonlyMap<number, number>): void {
@@ -104,6 +101,7 @@ export class AutogradView implements View {
       const facts = this.facts.get(drawing.node);
       return facts === undefined ? [] : [new NodeBox(drawing, facts, colours, this.say)];
     });
+    this.arriving = new Map(this.boxes.map((box) => [box, sourcesOf(box, graph)]));
     picture.append(lines, ...this.boxes.map((box) => box.root));
     this.viewport = new Viewport(picture, graph, `${this.say("ui.graph.title")}. ${this.say("ui.graph.pan")}`, () => this.offerNext());
     this.viewport.root.addEventListener("focusin", (event) => {
@@ -117,6 +115,7 @@ export class AutogradView implements View {
     const gone = !future && !state.nodes.has(drawing.source);
     const flow = !future && flowing(drawing.source) && flowing(drawing.target);
     const kind = future ? " future" : gone ? " gone" : flow ? " flowing" : "";
+    if (path.getAttribute("class") === `edge${kind}`) return;
     path.setAttribute("class", `edge${kind}`);
     head.setAttribute("class", `edge-head${kind}`);
   }
@@ -156,7 +155,7 @@ export class AutogradView implements View {
   /** A way to the node this step made, when the window does not show it: the picture never moves by itself. */
   private offerNext(): void {
     const { state, viewport } = this;
-    const made = this.boxes.filter((box) => box.drawing.step === state?.step && !box.root.classList.contains("leaf"));
+    const made = this.boxes.filter((box) => box.drawing.step === state?.step && !box.leaf);
     const box = made.at(-1);
     const hidden = box === undefined || viewport === null || !viewport.hides(box.drawing);
     this.next.hidden = hidden;
@@ -184,6 +183,45 @@ export class AutogradView implements View {
     const facts = this.facts.get(id);
     return facts === undefined ? [] : [facts.leafName ?? facts.name];
   }
+}
+
+function sourcesOf({ drawing }: NodeBox, graph: GraphDrawing): number[] {
+  const { x, y, width, height } = drawing;
+  return graph.edges.flatMap(({ source, target, points }) => {
+    const [endX, endY] = points.at(-1) ?? [-1, -1];
+    const ends = endX >= x - 2 && endX <= x + width + 2 && endY >= y - 2 && endY <= y + height + 2;
+    return target === drawing.node && ends ? [source] : [];
+  });
+}
+
+/**
+ * Nodes that gradients passed in this step: those that ran ops, and what lies between them and the leaves
+ * that have a gradient. A node that only hands on what it gets runs no op.
+ */
+function gradientsFlowed(state: State): ReadonlySet<number> {
+  const ran = new Set(state.ops.flatMap((op) => op.node ?? []));
+  const flowed = new Set<number>();
+  if (ran.size === 0) return flowed;
+  const arrives = new Map<number, boolean>();
+  const reaches = (id: number): boolean => {
+    const known = arrives.get(id);
+    if (known !== undefined) return known;
+    const node = state.nodes.get(id);
+    if (node === undefined) return false;
+    arrives.set(id, false);
+    const leaf = node.variable === null ? undefined : state.tensors.get(node.variable);
+    const targets = node.nextFunctions.map(([next]) => next !== null && reaches(next));
+    const found = leaf === undefined ? ran.has(node.name) || targets.includes(true) : leaf.grad !== null;
+    arrives.set(id, found);
+    return found;
+  };
+  const pass = (id: number): void => {
+    if (flowed.has(id) || !reaches(id)) return;
+    flowed.add(id);
+    for (const [next] of state.nodes.get(id)?.nextFunctions ?? []) if (next !== null) pass(next);
+  };
+  for (const [id, node] of state.nodes) if (ran.has(node.name)) pass(id);
+  return flowed;
 }
 
 /** A filled triangle at the end of an edge, pointing where the edge goes. */

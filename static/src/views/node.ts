@@ -37,6 +37,10 @@ export class NodeBox {
     });
   }
 
+  get leaf(): boolean {
+    return this.facts.leaf;
+  }
+
   /** `here`: the node exists after this step; `now` is null when nothing leads to it. */
   show(state: State, focus: Focus, now: NodeNow | null, flowing: boolean): void {
     const here = state.step >= this.drawing.step;
@@ -48,13 +52,15 @@ export class NodeBox {
     if (this.root.className !== className) this.root.className = className;
     const subtitle = this.subtitleText(state, now, here);
     if (this.subtitle.textContent !== subtitle) this.subtitle.textContent = subtitle;
-    this.title.setAttribute("aria-pressed", String(chosen));
-    this.title.setAttribute("aria-label", describe(this.facts, now, state, this.say));
+    if (this.title.getAttribute("aria-pressed") !== String(chosen)) this.title.setAttribute("aria-pressed", String(chosen));
+    const label = describe(this.facts, now, state, this.say);
+    if (this.title.getAttribute("aria-label") !== label) this.title.setAttribute("aria-label", label);
     const saved = now?.saved ?? this.toCome();
-    const key = JSON.stringify([saved.map((slot) => [slot, currentVersion(state, slot), nameOfSaved(state, slot)]), focus.storage, here, now === null]);
+    const alive = here && now !== null;
+    const key = JSON.stringify([saved.map((slot) => [slot, currentVersion(state, slot), nameOfSaved(state, slot)]), focus.storage, alive]);
     if (key === this.key) return;
     this.key = key;
-    this.chips.replaceChildren(...saved.map((slot) => this.chip(state, slot, focus, here)));
+    this.chips.replaceChildren(...saved.map((slot) => this.chip(state, slot, focus, alive)));
   }
 
   private subtitleText(state: State, now: NodeNow | null, here: boolean): string {
@@ -76,17 +82,17 @@ export class NodeBox {
     return this.facts.event.saved.map((slot) => ({ ...slot, stale: false, freed: false }));
   }
 
-  private chip(state: State, slot: SavedNow, focus: Focus, here: boolean): HTMLElement {
+  private chip(state: State, slot: SavedNow, focus: Focus, alive: boolean): HTMLElement {
     const { say } = this;
     const name = nameOfSaved(state, slot);
     const badge = slot.storage === null ? null : storageBadge(slot.storage, this.colours.get(slot.storage) ?? 0);
     const parts = [el("span", { class: "chip-field" }, slot.field), badge];
-    if (name !== null && here) parts.push(el("b", {}, name));
-    parts.push(el("span", { class: "chip-state" }, here ? this.stateText(state, slot) : ""));
-    const tied = slot.storage !== null && slot.storage === focus.storage;
+    if (name !== null && alive) parts.push(el("b", {}, name));
+    parts.push(el("span", { class: "chip-state" }, alive ? this.stateText(state, slot) : ""));
+    const tied = alive && slot.storage !== null && slot.storage === focus.storage;
     const className = `chip${slot.stale ? " chip-stale" : ""}${slot.freed ? " chip-freed" : ""}${tied ? " tied" : ""}`;
     const label = savedWords(state, slot, say);
-    const chip = el("button", { type: "button", class: className, "aria-label": label, title: label, disabled: !here || slot.storage === null }, ...parts);
+    const chip = el("button", { type: "button", class: className, "aria-label": label, title: label, disabled: !alive || slot.storage === null }, ...parts);
     chip.addEventListener("click", () => pick(chip, { storage: slot.storage, tensor: null, index: null, node: this.facts.id }));
     return chip;
   }

@@ -10,7 +10,7 @@ import { coverageOfBytes, indexAt } from "../layout/storage";
 import { readValue, type ReadAs } from "../layout/values";
 import type { State, StorageNow, TensorNow } from "../model/state";
 import { el } from "./dom";
-import { identity, moved } from "./place";
+import { identity, moved } from "./pointing";
 import { pick, type Say } from "./view";
 
 const WIDEST = 300;
@@ -59,6 +59,7 @@ export class Pixels {
     // A long thin one is widened, so that a row can be pointed at.
     this.scale = [Math.max(scale, Math.min(6, 24 / this.columns)), Math.max(scale, Math.min(6, 24 / this.rows))];
     this.canvas = el("canvas", { width: this.columns, height: this.rows, "aria-hidden": "true" });
+    this.canvas.classList.toggle("shrunk", fit < 1);
     this.canvas.style.setProperty("width", `${this.columns * this.scale[0]}px`);
     this.canvas.style.setProperty("height", `${this.rows * this.scale[1]}px`);
     const id = `pixel-${storage}-${identity(this)}`;

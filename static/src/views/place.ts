@@ -7,27 +7,16 @@
 import { type Place } from "../layout/devices";
 import { focusOnByte, tensorsOn, windowOf, type Looking } from "../layout/focus";
 import { coverageOfBytes } from "../layout/storage";
-import { exactText, readValue, sameValue, shortText, type ReadAs, type Value } from "../layout/values";
+import { readValue, sameValue, shortText, type ReadAs, type Value } from "../layout/values";
 import type { State, StorageNow, TensorNow } from "../model/state";
 import { markClass } from "./badge";
+import { cellBox, type CellBox } from "./cellbox";
 import { el } from "./dom";
+import { identity, moved } from "./pointing";
+import { Strip, stripMeasures, type StripMeasures } from "./strip";
 import { pick, type Say } from "./view";
 
-/** Size of a cell and what fits into it. */
-interface CellBox {
-  readonly width: number;
-  readonly height: number;
-  readonly gap: number;
-  readonly font: number;
-  readonly room: number;
-  readonly numbered: boolean;
-}
-
-const WIDEST = 620;
-const CHARACTER = 0.602; // of the mono font, per pixel of its size
-const STRIP_LINE = 16;
 // As in memory.css.
-const STRIP_HEIGHT = 44;
 const STRIP_MARGIN = 12;
 const BLOCK_GAP = 7;
 
@@ -35,15 +24,15 @@ const BLOCK_GAP = 7;
 export class Cells {
   readonly root: HTMLElement;
   private readonly grid: HTMLElement;
-  private readonly strip: HTMLElement;
+  /** Made when it is first shown. */
+  private strip: Strip | null = null;
   private readonly cells: HTMLElement[] = [];
   private readonly values: HTMLElement[] = [];
-  private readonly stripCells: HTMLElement[] = [];
+  /** What each cell shows, to leave alone what stays. */
+  private readonly dressed: string[] = [];
   private readonly box: CellBox;
   private readonly count: number;
-  /** Cells per line of the strip, and the width of one. */
-  private readonly perLine: number;
-  private readonly each: number;
+  private readonly measures: StripMeasures;
   private painted = "";
   private ring = -1;
   private state: State | null = null;
@@ -57,19 +46,16 @@ export class Cells {
     private readonly marks: ReadonlyMap<number, number>,
     private readonly say: Say,
     nbytes: number,
-    address: string,
+    private readonly address: string,
     dense: number,
   ) {
     this.count = Math.floor(nbytes / place.cellSize);
     this.box = cellBox(place, dense);
-    this.perLine = Math.min(STRIP_LINE, Math.max(1, this.count));
-    const wide = (this.box.width + this.box.gap) * place.grid.columns - this.box.gap;
-    this.each = place.kind === "shared" ? Math.max(20, Math.min(30, Math.floor((wide + 2) / this.perLine))) : 24;
+    const { width, gap, font } = this.box;
+    this.measures = stripMeasures(this.count, (width + gap) * place.grid.columns - gap, width, font);
     this.grid = this.buildGrid();
-    this.strip = this.buildStrip(address);
-    this.root = el("div", { class: `cells cells-${place.kind}` }, this.grid, this.strip);
-    this.listen(this.grid, this.cells);
-    this.listen(this.strip, this.stripCells);
+    this.root = el("div", { class: `cells cells-${place.kind}` }, this.grid);
+    this.listen(this.grid, this.cells, place.grid.columns);
   }
 
   /** Width and height of the cells, as grid or as strip. */
@@ -78,15 +64,15 @@ export class Cells {
     const { columns, block } = this.place.grid;
     const rows = Math.ceil(this.count / columns);
     const wide = columns * (width + gap) - gap;
-    const lines = Math.ceil(this.count / this.perLine);
-    const strip = [this.perLine * this.each, lines * STRIP_HEIGHT] as const;
-    if (mode === "strip") return strip;
+    if (mode === "strip") return this.measures.sizeAlone;
+    const strip = this.measures.size;
     const apart = block > 0 ? Math.floor((rows - 1) / block) * BLOCK_GAP : 0;
     const high = rows * (height + gap) - gap + apart;
     return this.place.kind === "shared" ? [Math.max(wide, strip[0]), high + STRIP_MARGIN + strip[1]] : [wide, high];
   }
 
-  show(state: State, storage: StorageNow, looking: Looking): void {
+  show(state: State, storage: StorageNow, looking: Looking, strips: boolean): void {
+    if ((strips || this.place.kind === "shared") && this.strip === null) this.addStrip();
     this.state = state;
     this.looking = looking;
     const here = looking.storage === storage.id;
@@ -98,6 +84,7 @@ export class Cells {
     const key = [identity(storage.bytes), storage.nbytes, storage.freed, views, lit?.id ?? "", write].join("|");
     if (key !== this.painted) this.paint(storage, tensors, lit, before);
     this.painted = key;
+    this.strip?.alone(strips, this.ring);
     this.moveRing(here && looking.byte !== null && !storage.freed ? Math.floor(looking.byte / this.place.cellSize) : -1);
   }
 
@@ -124,22 +111,12 @@ export class Cells {
     return root;
   }
 
-  /** Address order: bytes from the start, an address where a line or 16 bytes begin. */
-  private buildStrip(address: string): HTMLElement {
-    const { cellSize } = this.place;
-    const root = el("div", { class: "strip", "aria-hidden": "true" });
-    const every = Math.max(1, Math.floor(16 / cellSize));
-    root.style.setProperty("--each", `${this.each}px`);
-    const start = BigInt(address);
-    for (let cell = 0; cell < this.count; cell++) {
-      const tick = cell % every === 0 && start !== 0n;
-      const where = tick ? `…${(start + BigInt(cell * cellSize)).toString(16).slice(-3)}` : null;
-      const box = el("span", { class: "strip-cell" }, el("span", { class: "strip-box" }, String(cell)), where === null ? null : el("span", { class: "tick" }, where));
-      this.stripCells.push(box);
-      root.append(box);
-    }
-    root.style.setProperty("--line", String(this.perLine));
-    return root;
+  private addStrip(): void {
+    this.strip = new Strip(this.measures, this.storage, this.place.cellSize, this.address, this.say);
+    this.root.append(this.strip.root);
+    this.listen(this.strip.root, this.strip.cells, this.measures.perLineAlone);
+    this.dressed.length = 0;
+    this.painted = "";
   }
 
   private paint(storage: StorageNow, tensors: readonly TensorNow[], lit: TensorNow | null, before: Uint8Array | null | undefined): void {
@@ -169,30 +146,31 @@ export class Cells {
       const unread = read || tensors.length === 0 || storage.freed ? "" : " unread";
       const state = storage.freed || cell >= present ? " gone" : "";
       const shared = marks.length > 1 ? bars : "";
-      this.dress(cell, `cell${on ? litClass : ""}${shared}${hot ? " hot" : ""}${unread}${state}`, this.textOf(value, storage), more, hot);
+      this.dress(cell, `${on ? litClass : ""}${shared}${hot ? " hot" : ""}${unread}${state}`, this.textOf(value, storage), more, hot);
     }
   }
 
   private textOf(value: Value, storage: StorageNow): string {
     if (storage.freed || this.as === null || this.box.room === 0) return "";
     if (value === null) return storage.device === "meta" || storage.bytes === null ? "" : "?";
-    return shortText(value, this.as.dtype, this.box.room);
+    const text = shortText(value, this.as.dtype, this.box.room);
+    return text.length <= this.box.room ? text : "…";
   }
 
   private dress(cell: number, className: string, text: string, more: string, hot: boolean): void {
     const box = this.cells[cell];
     const value = this.values[cell];
     if (box === undefined || value === undefined) return;
-    const ring = cell === this.ring ? " ring" : "";
-    if (box.className !== className + ring) box.className = className + ring;
-    const strip = this.stripCells[cell];
-    if (strip !== undefined) strip.className = className.replace(/^cell/, "strip-cell") + ring;
-    if (value.textContent !== text) value.textContent = text;
-    if ((box.dataset["more"] ?? "") !== more) {
-      if (more === "") delete box.dataset["more"];
-      else box.dataset["more"] = more;
-    }
     if (hot) pulse(box);
+    const ring = cell === this.ring ? " ring" : "";
+    const dressed = `${className}${ring}|${text}|${more}`;
+    if (this.dressed[cell] === dressed) return;
+    this.dressed[cell] = dressed;
+    box.className = `cell${className}${ring}`;
+    value.textContent = text;
+    if (more === "") delete box.dataset["more"];
+    else box.dataset["more"] = more;
+    this.strip?.dress(cell, className + ring, text);
   }
 
   private covered(tensor: TensorNow): Uint8Array {
@@ -203,17 +181,18 @@ export class Cells {
 
   private moveRing(cell: number): void {
     if (cell === this.ring) return;
-    for (const box of [this.cells[this.ring], this.stripCells[this.ring]]) box?.classList.remove("ring");
-    const tabbed = Math.max(0, cell);
-    const old = this.cells[Math.max(0, this.ring)];
-    if (old !== undefined) old.tabIndex = -1;
-    const next = this.cells[tabbed];
-    if (next !== undefined) next.tabIndex = 0;
-    for (const box of [this.cells[cell], this.stripCells[cell]]) box?.classList.add("ring");
+    for (const cells of [this.cells, this.strip?.cells ?? []]) {
+      const [old, next] = [cells[Math.max(0, this.ring)], cells[Math.max(0, cell)]];
+      if (old !== undefined && next !== undefined && old.tabIndex === 0) [old.tabIndex, next.tabIndex] = [-1, 0];
+      cells[this.ring]?.classList.remove("ring");
+      cells[cell]?.classList.add("ring");
+    }
+    delete this.dressed[this.ring];
+    delete this.dressed[cell];
     this.ring = cell;
   }
 
-  private listen(root: HTMLElement, cells: readonly HTMLElement[]): void {
+  private listen(root: HTMLElement, cells: readonly HTMLElement[], columns: number): void {
     const cellOf = (event: Event): number => {
       const box = event.target instanceof Element ? event.target.closest(".cell, .strip-cell") : null;
       return box instanceof HTMLElement ? cells.indexOf(box) : -1;
@@ -230,7 +209,7 @@ export class Cells {
     root.addEventListener("click", (event) => this.pickCell(cellOf(event)));
     root.addEventListener("focusin", (event) => this.pickCell(cellOf(event)));
     root.addEventListener("keydown", (event) => {
-      const to = moved(event.key, cellOf(event), this.place.grid.columns, this.count);
+      const to = moved(event.key, cellOf(event), columns, this.count);
       if (to === null || event.ctrlKey || event.metaKey || event.altKey) return;
       event.preventDefault();
       event.stopPropagation();
@@ -244,61 +223,7 @@ export class Cells {
   }
 }
 
-/** The cell an arrow key leads to, or null for other keys. */
-export function moved(key: string, cell: number, columns: number, count: number): number | null {
-  if (cell < 0) return null;
-  const start = cell - (cell % columns);
-  const to: Readonly<Record<string, number>> = {
-    ArrowLeft: cell - 1,
-    ArrowRight: cell + 1,
-    ArrowUp: cell - columns,
-    ArrowDown: cell + columns,
-    Home: start,
-    End: Math.min(count, start + columns) - 1,
-    PageUp: cell % columns,
-    PageDown: count - 1,
-  };
-  const target = to[key];
-  if (target === undefined) return null;
-  return target < 0 || target >= count ? cell : target;
-}
-
-const identities = new WeakMap<object, number>();
-let identified = 0;
-
-/** A number that is the same for the same object: cheaper to compare than what is in it. */
-export function identity(object: object | null): number {
-  if (object === null) return 0;
-  const known = identities.get(object) ?? ++identified;
-  identities.set(object, known);
-  return known;
-}
-
 function pulse(box: HTMLElement): void {
   if (matchMedia("(prefers-reduced-motion: reduce)").matches) return;
   box.animate([{ opacity: 0.25 }, { opacity: 1 }], { duration: 300, iterations: 2, easing: "ease-out" });
-}
-
-const LARGE = { base: 61, height: 44, font: 14, gap: 4, numbered: true };
-const MEDIUM = { base: 44, height: 40, font: 12.5, gap: 3, numbered: true };
-const MIDDLE = { base: 42, height: 32, font: 12.5, gap: 3, numbered: false };
-const SMALL = { base: 30, height: 24, font: 12, gap: 2, numbered: false };
-
-function cellBox(place: Place, dense: number): CellBox {
-  const { columns, rows } = place.grid;
-  const roomy = columns <= 6 && rows <= 4;
-  const shared = roomy && dense < 2 ? LARGE : MEDIUM;
-  const { base, height, font, gap, numbered } = place.kind === "shared" ? shared : roomy && dense === 0 ? MIDDLE : SMALL;
-  const character = font * CHARACTER;
-  const most = Math.floor(WIDEST / columns) - gap;
-  const width = Math.max(8, Math.min(most, Math.max(base, Math.ceil(place.room * character + 10))));
-  const room = Math.floor((width - 6) / character);
-  const flat = rows > 10 ? Math.min(height, 24) : height;
-  return { width, height: flat, gap, font, room: room < 2 ? (width >= 14 ? 1 : 0) : room, numbered: numbered && flat === height && width >= 34 };
-}
-
-/** What a cell holds and held, in full, for the read-out. */
-export function cellText(bytes: Uint8Array | null | undefined, byte: number, as: ReadAs): string | null {
-  const value = bytes === null || bytes === undefined ? null : readValue(bytes, byte, as);
-  return value === null ? null : exactText(value, as.dtype);
 }

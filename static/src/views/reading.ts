@@ -10,7 +10,7 @@ import { readValue, shortText } from "../layout/values";
 import type { State, StorageNow } from "../model/state";
 import { markClass, tuple } from "./badge";
 import { el } from "./dom";
-import { moved } from "./place";
+import { moved } from "./pointing";
 import { nameOf } from "./readout";
 import { pick, type Say } from "./view";
 

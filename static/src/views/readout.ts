@@ -13,6 +13,7 @@ import { pick, type Say } from "./view";
 const SUBSCRIPTS = "₀₁₂₃₄₅₆₇₈₉";
 const LETTERS = "ijklmnop";
 const MOST_ALIASES = 4;
+const ONE_LINE = 27; // characters of element, terms and cell that fit
 
 export class Readout {
   readonly root = el("div", { class: "where" });
@@ -63,8 +64,11 @@ export class Readout {
     const term = (value: string, kind: string, label: string): void => {
       parts.push(el("span", { class: `term term-${kind}` }, el("b", {}, value), el("small", {}, label)));
     };
-    text(element(name, index));
-    text(` = S${storage}[`);
+    // The question above names the element already; a long sum begins with the storage.
+    const terms = index.reduce((n, i, d) => n + String(i).length + String(view.stride[d] ?? 0).length + 4, 0);
+    const head = element(name, index);
+    if (head.length + terms + 2 * String(storage).length + String(cell).length <= ONE_LINE) text(`${head} = `);
+    text(`S${storage}[`);
     term(String(view.offset), "offset", this.say("ui.memory.offset"));
     index.forEach((i, d) => {
       text(" + ");
@@ -82,7 +86,7 @@ export class Readout {
     const fact = (label: string, value: string | HTMLElement, kind = ""): void => {
       this.facts.append(el("div", { class: kind }, el("dt", {}, say(label)), el("dd", {}, value)));
     };
-    fact("ui.memory.byte", window.itemSize === 1 ? `+${byte}` : `+${byte} … ${byte + window.itemSize - 1}`);
+    fact("ui.memory.byte", window.itemSize === 1 || byte > 9999 ? `+${byte}` : `+${byte} … ${byte + window.itemSize - 1}`);
     const start = BigInt(storage.address);
     fact("ui.memory.address", start === 0n ? say("ui.memory.noAddress") : `0x${(start + BigInt(byte)).toString(16)}`);
     const now = valueOf(tensor, storage.bytes, byte, index);
@@ -123,11 +127,11 @@ export function nameOf(tensor: TensorNow, say: Say): string {
   return tensor.names[0] ?? say("ui.memory.unnamed");
 }
 
-/** `freed by line 9`. */
-export function freedText(say: Say, storage: StorageNow): string {
-  const name = `S${storage.id}`;
-  if (storage.freedLine === null) return say("ui.memory.freed", { storage: name });
-  return say("ui.memory.freedByLine", { storage: name, line: storage.freedLine });
+/** `S2 freed by line 9`; beside its label without the name. */
+export function freedText(say: Say, { id, freedLine }: StorageNow, named = true): string {
+  const about = { storage: `S${id}`, line: freedLine };
+  const known = freedLine === null ? "ui.memory.freed" : "ui.memory.freedByLine";
+  return say(named ? known : `${known}Here`, about);
 }
 
 /** A value in full: from bytes, else from the nested list of tensors whose values do not follow from bytes. */

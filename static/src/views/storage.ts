@@ -49,6 +49,8 @@ export class StorageView implements View {
   private detail: Detail | null = null;
   private trace: Trace | null = null;
   private say: Say = String;
+  private strips = false;
+  private shown: readonly [State, Focus] | null = null;
 
   mount(root: HTMLElement, trace: Trace, say: Say): void {
     this.trace = trace;
@@ -69,7 +71,8 @@ export class StorageView implements View {
 
   show(state: State, focus: Focus): void {
     const looking = lookingAt(state, focus, state.step === 0 ? undefined : this.trace?.steps[state.step - 1]);
-    for (const lane of this.lanes) lane.show(state, looking);
+    this.shown = [state, focus];
+    for (const lane of this.lanes) lane.show(state, looking, this.strips);
     this.detail?.show(state, looking);
     this.showLoose(state);
     const storages = [...state.storages.values()].filter((storage) => !storage.freed);
@@ -80,7 +83,9 @@ export class StorageView implements View {
   private toggle(root: HTMLElement): HTMLElement {
     const group = el("div", { class: "segments", role: "group", "aria-label": this.say("ui.memory.layout") });
     const choose = (mode: string): void => {
-      root.classList.toggle("as-strips", mode === "strip");
+      this.strips = mode === "strip";
+      root.classList.toggle("as-strips", this.strips);
+      if (this.shown !== null) this.show(...this.shown);
       for (const button of group.querySelectorAll("button")) button.setAttribute("aria-pressed", String(button.dataset["mode"] === mode));
     };
     for (const mode of ["grid", "strip"]) {
@@ -135,9 +140,9 @@ class LanePicture {
     );
   }
 
-  show(state: State, looking: Looking): void {
+  show(state: State, looking: Looking, strips: boolean): void {
     const { say } = this.whole;
-    for (const place of [...this.places, ...this.chips]) place.show(state, looking);
+    for (const place of [...this.places, ...this.chips]) place.show(state, looking, strips);
     const empty = [...this.lane.places, ...this.lane.chips].every((place) => occupantOf(place, state.step) === null);
     this.root.classList.toggle("waiting", empty);
     this.empty.hidden = !empty;
@@ -180,7 +185,7 @@ class PlacePicture {
     if (first !== undefined) this.build(first, "0x0");
   }
 
-  show(state: State, looking: Looking): void {
+  show(state: State, looking: Looking, strips: boolean): void {
     const life = occupantOf(this.place, state.step);
     const storage = life === null ? undefined : state.storages.get(life.id);
     this.root.classList.toggle("waiting", storage === undefined);
@@ -193,7 +198,7 @@ class PlacePicture {
     this.root.classList.toggle("looked-at", looking.storage === storage.id);
     this.root.classList.toggle("written", state.written.has(storage.id));
     this.writeHead(state, storage);
-    this.cells?.show(state, storage, looking);
+    this.cells?.show(state, storage, looking, strips);
   }
 
   private build(life: StorageLife, address: string): void {
@@ -232,13 +237,14 @@ class PlacePicture {
     const { say, colours } = this.whole;
     const tensors = tensorsOn(state, storage);
     const names = tensors.filter((tensor) => tensor.names.length > 0).map((tensor) => nameOf(tensor, say));
-    const about = storage.freed ? freedText(say, storage) : this.aboutText(storage, tensors[0]?.version ?? null, names.length);
-    const label = names.length > 3 ? `${names.slice(0, 3).join(", ")}, …` : names.join(", ");
+    const about = storage.freed ? freedText(say, storage, false) : this.aboutText(storage, tensors[0]?.version ?? null, names.length);
+    const unnamed = this.place.kind === "chip" && !storage.freed ? (storage.heldBy[0] ?? say("ui.memory.unnamed")) : "";
+    const label = names.length === 0 ? unnamed : names.length > 3 ? `${names.slice(0, 3).join(", ")}, …` : names.join(", ");
     const key = `${storage.id}|${label}|${about}`;
     if (key === this.headKey) return;
     this.headKey = key;
     const badge = storageBadge(storage.id, colours.get(storage.id) ?? 0);
-    const called = el("span", { class: "place-names", title: names.join(", ") }, label);
+    const called = el("span", { class: "place-names", title: names.join(", ") || label }, label);
     // A chip has no cells to point at: its label is the control.
     if (this.place.kind === "chip") this.head.replaceChildren(el("button", { type: "button" }, badge, called));
     else this.head.replaceChildren(badge, called);
@@ -253,7 +259,7 @@ class PlacePicture {
     if (this.place.kind === "chip") return size;
     const cells = Math.floor(storage.nbytes / this.place.cellSize);
     if (storage.nbytes === 0) return `${tuple(first?.shape ?? null)} · ${size}`;
-    if (this.place.kind !== "shared" && names <= 1) return `${tuple(first?.shape ?? null)} · ${size}`;
+    if (this.place.kind === "pixels" || (this.place.kind === "single" && names <= 1)) return `${tuple(first?.shape ?? null)} · ${size}`;
     const parts = [shortDtype(first?.dtype ?? "?"), say("ui.memory.product", { cells, size: this.place.cellSize, n: storage.nbytes })];
     if (version !== null) parts.push(`v${version}`);
     return parts.join(" · ");

@@ -26,6 +26,8 @@ export class Viewport {
   private y = 0;
   private scale = 1;
   private touched = false;
+  private followed: Box | null = null;
+  private room = { width: 0, height: 0 };
 
   constructor(
     private readonly picture: HTMLElement,
@@ -37,48 +39,65 @@ export class Viewport {
     picture.classList.add("viewport-picture");
     this.listen();
     new ResizeObserver(() => {
-      if (!this.touched) this.fit(READABLE);
+      // Kept, because asking while views are changing would make the browser lay out the page.
+      this.room = { width: this.root.clientWidth, height: this.root.clientHeight };
+      if (!this.touched) this.follow(this.followed);
     }).observe(this.root);
   }
 
   /** Shows all of it, but not smaller than `least`; what does not fit begins at the top left. */
-  fit(least = SMALLEST): void {
-    const { clientWidth: width, clientHeight: height } = this.root;
+  private fit(least = SMALLEST): void {
+    const { width, height } = this.room;
     if (width === 0 || height === 0) return;
-    const room = { width: width - 2 * MARGIN, height: height - 2 * MARGIN };
-    this.scale = Math.max(least, Math.min(1, room.width / this.size.width, room.height / this.size.height));
+    const inside = { width: width - 2 * MARGIN, height: height - 2 * MARGIN };
+    this.scale = Math.max(least, Math.min(1, inside.width / this.size.width, inside.height / this.size.height));
     const [wide, high] = [this.size.width * this.scale, this.size.height * this.scale];
     this.x = MARGIN;
-    this.y = high <= room.height ? (height - high) / 2 : MARGIN;
-    if (wide <= room.width && wide > room.width * 0.6) this.x = (width - wide) / 2;
+    this.y = high <= inside.height ? (height - high) / 2 : MARGIN;
+    if (wide <= inside.width && wide > inside.width * 0.6) this.x = (width - wide) / 2;
+  }
+
+  /**
+   * Until the reader moves it: the whole picture, or as much as can be read, with a box in sight.
+   * Where it stands follows from the box alone, whatever was shown before.
+   */
+  follow(box: Box | null): void {
+    this.followed = box;
+    if (this.touched) return;
+    this.fit(READABLE);
+    if (box !== null && this.hides(box)) this.bring(box);
     this.place();
   }
 
   fitAll(): void {
     this.touched = true;
     this.fit();
+    this.place();
   }
 
   zoom(steps: number): void {
-    const { clientWidth, clientHeight } = this.root;
-    this.zoomAt(clientWidth / 2, clientHeight / 2, STEP ** steps);
+    this.zoomAt(this.room.width / 2, this.room.height / 2, STEP ** steps);
   }
 
   /** Moves as little as shows a box of the picture. */
   reveal(box: Box): void {
-    const [left, top] = [this.x + box.x * this.scale, this.y + box.y * this.scale];
-    const [right, bottom] = [left + box.width * this.scale, top + box.height * this.scale];
-    this.x += shift(left, right, this.root.clientWidth);
-    this.y += shift(top, bottom, this.root.clientHeight);
+    this.bring(box);
     this.touched = true;
     this.place();
+  }
+
+  private bring(box: Box): void {
+    const [left, top] = [this.x + box.x * this.scale, this.y + box.y * this.scale];
+    const [right, bottom] = [left + box.width * this.scale, top + box.height * this.scale];
+    this.x += shift(left, right, this.room.width);
+    this.y += shift(top, bottom, this.room.height);
   }
 
   /** Some of a box of the picture is outside the window. */
   hides(box: Box): boolean {
     const [left, top] = [this.x + box.x * this.scale, this.y + box.y * this.scale];
-    const { clientWidth, clientHeight } = this.root;
-    return clientWidth > 0 && (left < 0 || top < 0 || left + box.width * this.scale > clientWidth || top + box.height * this.scale > clientHeight);
+    const { width, height } = this.room;
+    return width > 0 && (left < 0 || top < 0 || left + box.width * this.scale > width || top + box.height * this.scale > height);
   }
 
   private zoomAt(px: number, py: number, factor: number): void {
