@@ -18,7 +18,7 @@ const DIST = "static/dist";
 const PAGES = ["home", "lesson", "playground"];
 
 // The embed is one file without imports: an exported page carries it inside its own HTML.
-const STANDALONE = ["embed"];
+const STANDALONE = ["embed", "theme"];
 
 const FONTS = {
   "inter.woff2": "node_modules/@fontsource-variable/inter/files/inter-latin-wght-normal.woff2",

@@ -21,30 +21,15 @@ export function remember(key: string, value: string): void {
   }
 }
 
-/** What was remembered; null when nothing was, or nothing may be. */
-export function recall(key: string): string | null {
-  try {
-    return localStorage.getItem(key);
-  } catch {
-    return null;
-  }
-}
-
-const THEMES = ["light", "dark"] as const;
-type Theme = (typeof THEMES)[number];
-
-function themeNow(): Theme {
+function themeNow(): "light" | "dark" {
   const chosen = document.documentElement.dataset["theme"];
   if (chosen === "light" || chosen === "dark") return chosen;
   return matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light";
 }
 
-/** Sets up the header: the theme the reader chose before, and the button that changes it. */
+/** Sets up the header's button for light and dark. What was chosen before, `theme.ts` has applied. */
 export function setUpFrame(): void {
   const root = document.documentElement;
-  const asked = new URLSearchParams(location.search).get("theme");
-  const kept = recall("theme");
-  if (asked === null && (kept === "light" || kept === "dark")) root.dataset["theme"] = kept;
   const button = document.getElementById("theme");
   if (button === null) return;
   button.hidden = false;

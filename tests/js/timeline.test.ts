@@ -1,0 +1,114 @@
+/** What a run looks like as a whole: jumps, calls, and where the timeline draws them. */
+import assert from "node:assert/strict";
+import { readFileSync, readdirSync } from "node:fs";
+import { join } from "node:path";
+import { test } from "node:test";
+import { bracketPath, brackets, columnAt, memoryCurves, scaleFor, trackPath } from "../../static/src/layout/timeline";
+import { History } from "../../static/src/model/history";
+import { nextChange, nextExecution, outlineOf, stepOfLine } from "../../static/src/model/outline";
+import type { Layer } from "../../static/src/model/state";
+import type { Statement, Step, Trace } from "../../static/src/schema/trace.gen";
+
+const SOURCE = "def f(h):\n    return h + 1\nfor i in range(2):\n    y = f(x)\n";
+
+function statement(kind: string, line: number, column: number, end: number): Statement {
+  return { kind, range: { line, column, end_line: line, end_column: end } };
+}
+
+function step(of: number, depth: number, began: number, lamps: Layer[] = [], more: Partial<Step> = {}): Step {
+  const plain = { frame: depth, first_event: 0, executions: 1, raised: false, changed: {}, peak_bytes: {}, events: [] };
+  return { statement: of, depth, began, lamps, ...plain, ...more };
+}
+
+/** def, for, (return, y =) twice, for: the loop's line ends last. */
+const TRACE = {
+  source: SOURCE,
+  statements: [statement("FunctionDef", 1, 0, 8), statement("Return", 2, 4, 16), statement("For", 3, 0, 17), statement("Assign", 4, 4, 12)],
+  names: [],
+  views: [],
+  ranges: [],
+  steps: [
+    step(0, 0, 0),
+    step(2, 0, 1),
+    step(1, 1, 2, ["data"]),
+    step(3, 0, 2, ["data", "autograd"]),
+    step(2, 0, 4),
+    step(1, 1, 5, ["data"]),
+    step(3, 0, 5, ["data", "autograd"]),
+    step(2, 0, 7),
+  ],
+} as unknown as Trace;
+
+const outline = outlineOf(TRACE);
+
+test("a click on a line goes to its next execution, after the last to the first", () => {
+  assert.equal(nextExecution(outline, 0, 4), 4);
+  assert.equal(nextExecution(outline, 4, 4), 7);
+  assert.equal(nextExecution(outline, 7, 4), 4);
+  assert.equal(nextExecution(outline, 0, 99), null);
+});
+
+test("the last execution of a line at or before a step, else its first", () => {
+  assert.equal(stepOfLine(outline, 4), 7);
+  assert.equal(stepOfLine(outline, 4, 6), 4);
+  assert.equal(stepOfLine(outline, 4, 1), 4);
+});
+
+test("the next change in a layer comes after the step, and not at it", () => {
+  assert.equal(nextChange(outline, 4, "autograd"), 7);
+  assert.equal(nextChange(outline, 7, "autograd"), null);
+  assert.equal(nextChange(outline, 0, "device"), null);
+});
+
+test("a step in a function is inside the line that called it, which ends later", () => {
+  assert.deepEqual(outline.callers(3).map((each) => each.number), [4]);
+  assert.deepEqual(outline.callers(6).map((each) => each.number), [7]);
+  assert.deepEqual(outline.callers(4), []);
+});
+
+test("passes of a line are counted, and a def is named by its whole header", () => {
+  assert.deepEqual(outline.steps.map((each) => each.pass), [1, 1, 1, 1, 2, 2, 2, 3]);
+  assert.equal(outline.steps[0]?.text, "def f(h):");
+  assert.equal(outline.steps[3]?.text, "y = f(x)");
+});
+
+test("calls are brackets over their steps; a loop is none", () => {
+  assert.deepEqual(brackets(outline.steps), [
+    { from: 2, to: 3, lane: 0 },
+    { from: 5, to: 6, lane: 0 },
+  ]);
+  assert.match(bracketPath(brackets(outline.steps), 0, scaleFor(8, 800, true), 5), /^M206 5H394M506 5H694$/);
+});
+
+test("a short run fills the width, a long one keeps columns that can be read", () => {
+  assert.equal(scaleFor(10, 1000, false).column, 100);
+  assert.equal(scaleFor(2000, 1000, true).column, 0.5);
+  assert.equal(scaleFor(2000, 1000, false).column, 26);
+});
+
+test("a point beside the steps belongs to the first or the last", () => {
+  const scale = scaleFor(10, 1000, true);
+
+  assert.deepEqual([-5, 0, 99, 100, 999, 5000].map((x) => columnAt(scale, x)), [0, 0, 0, 1, 9, 9]);
+});
+
+test("steps too narrow to tell apart are drawn as one bar per run", () => {
+  const narrow = trackPath(outline.steps, "data", scaleFor(8, 8, true), 0, 14);
+  const wide = trackPath(outline.steps, "data", scaleFor(8, 800, true), 0, 14);
+
+  assert.equal(narrow.match(/M/g)?.length, 2);
+  assert.equal(wide.match(/M/g)?.length, 4);
+});
+
+test("the memory curve follows the bytes of every state, and its top is the peak", () => {
+  const folder = "app/lessons/recorded";
+  const name = readdirSync(folder).find((each) => each.startsWith("examples.write-through")) ?? "";
+  const trace = JSON.parse(readFileSync(join(folder, name), "utf8")) as Trace;
+  const [history, whole] = [new History(trace), outlineOf(trace)];
+  const cpu = whole.alive.find((each) => each.device === "cpu")?.bytes ?? [];
+
+  assert.deepEqual(cpu, cpu.map((_, at) => history.state(at).alive.get("cpu") ?? 0));
+  assert.equal(cpu.length, trace.steps.length + 1);
+  const heights = [...(memoryCurves(whole, scaleFor(cpu.length - 1, 900, true), 0, 40)[0]?.edge ?? "").matchAll(/V([\d.]+)/g)];
+  assert.equal(Math.min(...heights.map((each) => Number(each[1]))), 4);
+});
