@@ -54,6 +54,8 @@ def _write(moment: Moment, write: Write) -> list[Sentence]:
     storage = storage_label(write.storage)
     if write.by_op:
         how = "data.overwritten" if write.elements is not None and write.total else "data.overwritten-some"
+        if write.total and write.elements == write.total:
+            how = "data.overwritten-all"
     else:
         how = "data.outside" if write.elements is not None and write.total else "data.outside-some"
     said = [say("data", how, n=write.elements, total=write.total, storage=storage, names=names)]
@@ -210,6 +212,15 @@ def _new_tensor(moment: Moment, tensor: int) -> Sentence:
             base=base_name,
             shape=tuple_text(view.shape),
             stride=tuple_text(view.stride),
+        )
+    if old is not None and view.is_contiguous and _differences(view, old) == ["stride"]:
+        return say(
+            "metadata",
+            "metadata.ordered",
+            name=name,
+            base=moment.chronicle.name(base or 0, moment.begin, moment.frame),
+            stride=tuple_text(view.stride),
+            old_stride=tuple_text(old.stride),
         )
     return say(
         "metadata",

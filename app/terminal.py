@@ -1,0 +1,369 @@
+"""A trace as text for a terminal: source with lamps, what each line changed, why it failed, the tensors.
+
+Says the same sentences as the page, from the same catalogues. Runs nothing. Everything that comes
+from the program is a stranger's text: control characters are made visible, never sent on.
+"""
+
+import unicodedata
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from rich.cells import cell_len
+from rich.console import Console
+from rich.padding import Padding
+from rich.syntax import Syntax
+from rich.table import Table
+from rich.text import Text
+
+from .messages import Language, parts_of, text_of
+from .schema import Layer, OpCall, Sentence, SourceRange, Trace
+from .schema.replay import changed_lines, own_events, state_document, step_line
+from .schema.state import StateDocument
+
+LAMPS: dict[Layer, tuple[str, str]] = {
+    "data": ("■", "blue"),
+    "metadata": ("◆", "yellow"),
+    "autograd": ("▲", "magenta"),
+    "device": ("⬢", "green"),
+}
+"""Sign and colour of each layer. The sign alone says which it is."""
+
+_UNLIT = "·"
+_NO_CHANGE = (".none", "metadata.like")
+_LONGEST_STDOUT_LINES = 200
+_TAB = "    "
+_NARROWEST = 20
+
+
+@dataclass(frozen=True, kw_only=True)
+class Manner:
+    """How a trace is shown."""
+
+    language: Language = "en"
+    step: int | None = None
+    """The step to stop at; the last one if None."""
+
+    verbose: bool = False
+    """Show the aten ops of each line too."""
+
+
+def print_trace(trace: Trace, console: Console, manner: Manner) -> None:
+    """Print a trace.
+
+    Args:
+        trace: Explained.
+        console: Where to; it knows its width and whether it has colours.
+        manner: How.
+
+    Raises:
+        IndexError: There is no such step.
+    """
+    _Printer(trace, console, manner).print()
+
+
+class _Printer:
+    def __init__(self, trace: Trace, console: Console, manner: Manner) -> None:
+        self.trace = trace
+        self.console = console
+        self.language: Language = manner.language
+        self.verbose = manner.verbose
+        self.last = len(trace.steps) if manner.step is None else manner.step
+        self.state: StateDocument = state_document(trace, self.last)
+        self.whole = self.last == len(trace.steps)
+        self.source = Syntax("", "python", theme="ansi_dark").highlight(visible(trace.source)).split("\n")
+        self.number_width = len(str(max(len(self.source), 1)))
+        self.margin = self.number_width + 13
+
+    def say(self, message_id: str, **args: object) -> Text:
+        return styled(self.language, message_id, args)
+
+    def word(self, message_id: str) -> str:
+        return text_of(self.language, message_id, {})
+
+    def print(self) -> None:
+        self._header()
+        self._program()
+        self._outcome()
+        self._notes()
+        self._tensors()
+        self._sharing()
+        self._stdout()
+        self._warnings()
+
+    def put(self, *pieces: str | Text, style: str = "", indent: int = 0, sign: Text | None = None) -> None:
+        """Print a paragraph; the lines after its first begin where its text does, not its sign."""
+        hang = indent + (0 if sign is None else sign.cell_len)
+        text = Text.assemble(*pieces, style=style)
+        for number, line in enumerate(text.wrap(self.console, max(self.console.width - hang, _NARROWEST))):
+            line.rstrip()
+            begin = (
+                Text(" " * indent).append_text(sign) if sign is not None and number == 0 else Text(" " * hang)
+            )
+            self.console.print(begin.append_text(line), no_wrap=True, overflow="ignore", crop=False)
+
+    def heading(self, message_id: str, **args: object) -> None:
+        self.console.print()
+        text = self.say(message_id, **args)
+        text.stylize("bold")
+        self.console.print(text)
+
+    # ---- parts
+
+    def _header(self) -> None:
+        about = self.trace.environment
+        device = about.device + (f" ({self.word('terminal.simulated')})" if about.simulated else "")
+        place = self.say("terminal.step", step=self.last, steps=len(self.trace.steps))
+        self.put(
+            f"torch {about.torch} · Python {about.python} · {device} · seed {about.seed} · ",
+            place,
+            style="dim",
+        )
+        self.console.print()
+
+    def _program(self) -> None:
+        _, lamps = changed_lines(self.trace, self.last)
+        last_step: dict[int, int] = {}
+        times: dict[int, int] = {}
+        for number, step in enumerate(self.trace.steps[: self.last], 1):
+            line = step_line(self.trace, step)
+            last_step[line] = number
+            times[line] = times.get(line, 0) + step.executions
+        ops = self._ops() if self.verbose else {}
+        current = None if self.whole else self.state.line
+        failed = self._failing_range()
+        for number, text in enumerate(self.source, 1):
+            if number == len(self.source) and not text.plain:
+                break
+            ran = number in last_step
+            self._source_line(number, text, lamps.get(str(number), ()), ran=ran, current=number == current)
+            if failed is not None and number == failed.line:
+                self._pointer(failed, text.plain)
+            if ran:
+                self._changes(last_step[number], times[number], ops.get(last_step[number], []))
+
+    def _source_line(
+        self, number: int, text: Text, lamps: tuple[Layer, ...], *, ran: bool, current: bool
+    ) -> None:
+        line = Text(no_wrap=True, overflow="ellipsis")
+        line.append("▶" if current else " ", style="bold yellow")
+        line.append(f"{number:>{self.number_width}} ", style="" if ran else "dim")
+        for layer, (sign, colour) in LAMPS.items():
+            line.append(f" {sign}", style=f"bold {colour}") if layer in lamps else line.append(
+                f" {_UNLIT}" if ran else "  ", style="dim"
+            )
+        line.append("  │", style="dim")
+        line.append(" ")
+        line.append_text(text)
+        self.console.print(line)
+
+    def _pointer(self, place: SourceRange, line: str) -> None:
+        end = place.end_column if place.end_line == place.line else len(line)
+        source = self.trace.source.splitlines()[place.line - 1] if self.trace.source else ""
+        before = cell_len(visible(source[: place.column]))
+        width = max(cell_len(visible(source[place.column : end])), 1)
+        text = Text(
+            self.margin + " " * before + "^" * width, style="bold red", no_wrap=True, overflow="ignore"
+        )
+        self.console.print(text, crop=False)
+
+    def _failing_range(self) -> SourceRange | None:
+        return self.trace.outcome.range if self.whole else None
+
+    def _changes(self, step: int, times: int, ops: list[Text]) -> None:
+        if times > 1:
+            self.put(self.say("terminal.times", n=times), style="dim", indent=self.margin)
+        sentences = self.trace.sentences[step - 1] if self.trace.sentences else ()
+        for sentence in sentences:
+            if not _says_nothing(sentence):
+                sign, colour = LAMPS[sentence.layer] if sentence.layer else (" ", "")
+                text = styled(self.language, sentence.id, sentence.args)
+                self.put(text, indent=self.margin, sign=Text(f"{sign} ", style=colour))
+        for op in ops:
+            self.put(op, style="dim", indent=self.margin)
+
+    def _ops(self) -> dict[int, list[Text]]:
+        """Per step its ops: name, what came of it, and what it ran for."""
+        found: dict[int, list[Text]] = {}
+        for number, (_, events) in enumerate(own_events(self.trace), 1):
+            if number > self.last:
+                break
+            found[number] = [self._op(event) for event in events if event.kind == "op"]
+        return found
+
+    def _op(self, op: OpCall) -> Text:
+        verdicts = " + ".join(dict.fromkeys(self.word(f"terminal.verdict.{v}") for v in op.verdicts))
+        text = Text(f"{self.trace.names[op.op]}", style="cyan")
+        if op.failed:
+            verdicts = self.word("terminal.verdict.failed")
+        if verdicts:
+            text.append(f"  {verdicts}")
+        if op.node is not None:
+            text.append(f"  ← {self.trace.names[op.node]}")
+        elif op.api is not None:
+            text.append(f"  ← {self.trace.names[op.api]}")
+        return text
+
+    def _outcome(self) -> None:
+        outcome = self.trace.outcome
+        if not self.whole or outcome.kind == "finished":
+            return
+        self.console.print()
+        if outcome.kind == "raised":
+            self.put(
+                Text(f"{outcome.type}", style="bold red"),
+                Text(f" {self.word('terminal.line')} {outcome.line}: " if outcome.line else ": "),
+                visible(outcome.message or ""),
+            )
+        else:
+            self.put(self.say(f"terminal.{outcome.kind}"), style="bold red")
+            self.put(visible(outcome.message or ""))
+        if self.trace.explanation is not None:
+            for sentence in self.trace.explanation.sentences:
+                sign = "→ " if sentence.id.endswith(".fix") else "  "
+                self.put(
+                    Text(sign, style="bold"), styled(self.language, sentence.id, sentence.args), indent=" "
+                )
+
+    def _notes(self) -> None:
+        reached = {note.line for note in self.state.notes}
+        notes = [note for note in self.trace.notes if note.line in reached]
+        if notes:
+            self.heading("terminal.notes")
+        for note in notes:
+            text = styled(self.language, note.sentence.id, note.sentence.args)
+            sign = Text(f"⚠ {self.word('terminal.line')} {note.line}: ", style="yellow")
+            self.put(text, indent=2, sign=sign)
+
+    def _tensors(self) -> None:
+        names = {**self.state.bindings, **self.state.locals}
+        if not names:
+            return
+        self.heading("terminal.tensors")
+        table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="dim")
+        for column in (
+            "name",
+            "shape",
+            "stride",
+            "offset",
+            "dtype",
+            "device",
+            "storage",
+            "version",
+            "grad_fn",
+        ):
+            table.add_column(self.word(f"terminal.{column}"), overflow="fold")
+        for name, tensor_id in names.items():
+            table.add_row(*self._row(name, tensor_id))
+        self.console.print(Padding(table, (0, 0, 0, 2), expand=False))
+
+    def _row(self, name: str, tensor_id: int) -> list[Text]:
+        tensor = self.state.tensors[str(tensor_id)]
+        node = None if tensor.grad_fn is None else self.state.nodes.get(str(tensor.grad_fn))
+        graph = Text("")
+        if node is not None:
+            graph = Text(node.name, style="magenta")
+        elif tensor.requires_grad:
+            graph = Text(self.word("terminal.leaf"), style="magenta")
+        if tensor.grad is not None:
+            graph.append(" · .grad")
+        return [
+            Text(visible(name), style="bold"),
+            Text(_tuple(tensor.shape)),
+            Text(_tuple(tensor.stride)),
+            Text("?" if tensor.storage_offset is None else str(tensor.storage_offset)),
+            Text(tensor.dtype.removeprefix("torch.")),
+            Text(tensor.device),
+            Text("–" if tensor.storage is None else f"S{tensor.storage}", style="blue"),
+            Text("–" if tensor.version is None else str(tensor.version)),
+            graph,
+        ]
+
+    def _sharing(self) -> None:
+        """Storages that several names look at, and bytes alive."""
+        sharers: dict[int, list[str]] = {}
+        seen: dict[int, set[int]] = {}
+        for name, tensor_id in {**self.state.bindings, **self.state.locals}.items():
+            storage = self.state.tensors[str(tensor_id)].storage
+            if storage is not None:
+                sharers.setdefault(storage, []).append(visible(name))
+                seen.setdefault(storage, set()).add(tensor_id)
+        shared = {s: names for s, names in sharers.items() if len(names) > 1}
+        alive = self.state.bytes.alive
+        if not shared and not alive:
+            return
+        self.heading("terminal.memory")
+        for storage, names in shared.items():
+            nbytes = self.state.storages[str(storage)].nbytes
+            self.put(self.say("terminal.shared", storage=f"S{storage}", nbytes=nbytes, names=names), indent=2)
+        for device, nbytes in alive.items():
+            peak = self.state.bytes.peak.get(device, nbytes)
+            self.put(self.say("terminal.bytes", device=device, nbytes=nbytes, peak=peak), indent=2)
+
+    def _stdout(self) -> None:
+        lines = visible(self.state.stdout).splitlines()
+        if not lines:
+            return
+        self.heading("terminal.output")
+        for line in lines[:_LONGEST_STDOUT_LINES]:
+            self.put(line, indent=2)
+        if len(lines) > _LONGEST_STDOUT_LINES:
+            self.put(self.say("terminal.more-lines", n=len(lines) - _LONGEST_STDOUT_LINES), style="dim")
+
+    def _warnings(self) -> None:
+        if not self.state.warnings:
+            return
+        self.heading("terminal.warnings")
+        for warning in self.state.warnings:
+            place = "" if warning.line is None else f"{self.word('terminal.line')} {warning.line}: "
+            self.put(f"{place}{warning.category}: {visible(warning.message)}", indent=2)
+
+
+def styled(language: Language, message_id: str, args: dict[str, object]) -> Text:
+    """A message as rich text.
+
+    Args:
+        language: `en` or `zh`.
+        message_id: Its id.
+        args: Values of its placeholders.
+
+    Returns:
+        The text: code in cyan, what is strong in bold.
+    """
+    styles = {"plain": "", "code": "cyan", "strong": "bold"}
+    return Text.assemble(
+        *((visible(part.text), styles[part.style]) for part in parts_of(language, message_id, args))
+    )
+
+
+def visible(text: str) -> str:
+    r"""Make control characters harmless, so that a program cannot command the terminal.
+
+    Args:
+        text: Anything a program said.
+
+    Returns:
+        The same with tabs as spaces and other control characters as `\x1b`.
+
+    >>> visible("a\x1b[2Jb\tc")
+    'a\\x1b[2Jb    c'
+    """
+    return "".join(_visible(char) for char in text.replace("\r\n", "\n"))
+
+
+def _visible(char: str) -> str:
+    if char == "\n":
+        return char
+    if char == "\t":
+        return _TAB
+    # Cc: control; Cf: format, bidirectional overrides among them; Cs: lone surrogates.
+    if unicodedata.category(char) in ("Cc", "Cf", "Cs"):
+        return char.encode("unicode_escape", "surrogatepass").decode()
+    return char
+
+
+def _tuple(values: Iterable[int] | None) -> str:
+    return "?" if values is None else str(tuple(values))
+
+
+def _says_nothing(sentence: Sentence) -> bool:
+    return sentence.id.endswith(_NO_CHANGE) or ".none-" in sentence.id
