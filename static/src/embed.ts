@@ -78,6 +78,7 @@ function keepStep(step: number): void {
 defineTracePlayer();
 const player = document.querySelector("trace-player");
 if (player instanceof TracePlayer) {
+  player.setAttribute("role", "main");
   player.addEventListener("step-changed", (event) => {
     if (player.hasAttribute("src")) keepStep((event as CustomEvent<StepChange>).detail.step);
   });

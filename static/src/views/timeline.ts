@@ -53,6 +53,7 @@ export class TimelineView implements View {
   private readonly future = svg("rect", { y: 0 });
   private readonly clip: { readonly past: string; readonly future: string };
   private texts: HTMLElement[] = [];
+  private marked: HTMLElement | undefined;
   private scale: Scale = { columns: 1, column: 1, width: 1 };
   private available = 0;
   private whole: boolean | null = null;
@@ -304,7 +305,9 @@ export class TimelineView implements View {
     this.bandTop.setAttribute("width", String(cap));
     this.past.setAttribute("width", String(end));
     this.future.setAttribute("x", String(end));
-    this.texts.forEach((text, index) => text.classList.toggle("now", index === step - 1));
+    this.marked?.classList.remove("now");
+    this.marked = this.texts[step - 1];
+    this.marked?.classList.add("now");
     if (!moved || this.scale.width <= this.available) return;
     const margin = this.available / 4;
     const seen = this.scroll.scrollLeft;
