@@ -20,7 +20,7 @@ const ROOM = 6;
 
 export class ReadingPicture {
   readonly root = el("div", { class: "reading", hidden: true });
-  private readonly title = el("h4", { class: "question" });
+  private readonly title = el("h4", { class: "readout-title" });
   private readonly grid = el("div", { class: "reading-grid", role: "grid" });
   private cells: HTMLElement[] = [];
   private indices: readonly (readonly number[])[] = [];

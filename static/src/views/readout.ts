@@ -17,7 +17,7 @@ const ONE_LINE = 27; // characters of element, terms and cell that fit
 
 export class Readout {
   readonly root = el("div", { class: "where" });
-  private readonly question = el("h4", { class: "question" });
+  private readonly question = el("h4", { class: "readout-title" });
   private readonly formula = el("div", { class: "formula", tabindex: 0 });
   private readonly facts = el("dl", { class: "facts" });
   private readonly others = el("p", { class: "others" });
