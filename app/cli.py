@@ -50,7 +50,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         The exit status: 0; 1 faults found; 2 bad usage; 3 a limit stopped the program; 4 no safe
         sandbox; 5 the program crashed.
     """
-    options = _parser().parse_args(arguments)
+    arguments = sys.argv[1:] if arguments is None else arguments
+    options = _parser(local="--local" in arguments).parse_args(arguments)
     try:
         status: int = options.run(options)
         sys.stdout.flush()
@@ -76,7 +77,7 @@ def _complain(message: str, status: int) -> int:
     return status
 
 
-def _parser() -> argparse.ArgumentParser:
+def _parser(*, local: bool) -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="tensor-anatomy",
         description="See what PyTorch code does to a tensor, line by line: data, metadata, autograd, device.",
@@ -90,7 +91,8 @@ def _parser() -> argparse.ArgumentParser:
             help="run a program in the sandbox and print what it did",
             description="Run a program in the sandbox and print what each line did. Exit status: 0, also "
             "when the program raised; 3 a limit stopped it; 4 it cannot be confined here; 5 it crashed.",
-        )
+        ),
+        local=local,
     )
     check = commands.add_parser("check", help="check lessons on the installed torch")
     check.add_argument(
@@ -116,7 +118,7 @@ def _serve_arguments(parser: argparse.ArgumentParser) -> None:
     parser.set_defaults(run=_serve)
 
 
-def _trace_arguments(parser: argparse.ArgumentParser) -> None:
+def _trace_arguments(parser: argparse.ArgumentParser, *, local: bool) -> None:
     parser.add_argument("file", metavar="FILE", help="the program; - reads it from the standard input")
     parser.add_argument("--format", choices=("text", "json", "state"), default="text", help="default: text")
     parser.add_argument("--step", type=int, metavar="N", help="for text and state: stop after step N")
@@ -131,8 +133,12 @@ def _trace_arguments(parser: argparse.ArgumentParser) -> None:
         action="store_true",
         help="run FILE in this process, with your own files and imports and WITHOUT a sandbox",
     )
+    # After FILE, everything belongs to a program of one's own; without --local our options may follow FILE.
     parser.add_argument(
-        "arguments", metavar="ARGS", nargs=argparse.REMAINDER, help="with --local: arguments of the program"
+        "arguments",
+        metavar="ARGS",
+        nargs=argparse.REMAINDER if local else "*",
+        help="with --local: arguments of the program",
     )
     parser.set_defaults(run=_trace)
 
