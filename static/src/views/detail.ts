@@ -112,8 +112,7 @@ export class Detail {
 }
 
 function heading(say: Say, column: string): HTMLElement {
-  const words = say(`ui.memory.${column}`);
-  return el("th", { scope: "col" }, column === "tensor" ? el("span", { class: "hidden-text" }, words) : words);
+  return el("th", { scope: "col" }, say(`ui.memory.${column}`));
 }
 
 function figure(value: number | string | null): string {

@@ -63,7 +63,7 @@ export class Pixels {
     this.canvas.style.setProperty("width", `${this.columns * this.scale[0]}px`);
     this.canvas.style.setProperty("height", `${this.rows * this.scale[1]}px`);
     const id = `pixel-${storage}-${identity(this)}`;
-    this.cellLabel = el("div", { class: "hidden-text", role: "gridcell", id });
+    this.cellLabel = el("div", { class: "visually-hidden", role: "gridcell", id });
     this.frame = el(
       "div",
       {

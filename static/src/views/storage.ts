@@ -44,6 +44,7 @@ interface Whole {
 
 export class StorageView implements View {
   private readonly lanes: LanePicture[] = [];
+  private chips: PlacePicture[] = [];
   private readonly loose = el("ul", { class: "loose" });
   private readonly count = el("span", { class: "small mute" });
   private detail: Detail | null = null;
@@ -63,7 +64,8 @@ export class StorageView implements View {
     const whole = { lives, marks, colours: storageColours(lives), simulated: trace.environment.simulated, dense, say };
     this.lanes.splice(0, this.lanes.length, ...lanes.map((lane) => new LanePicture(lane, whole)));
     this.detail = new Detail(say, marks, whole.colours, rowsKept(lives));
-    const stage = el("div", { class: "stage" }, ...this.lanes.map((lane) => lane.root), this.loose);
+    this.chips = lanes.flatMap((lane) => lane.chips.map((chip) => new PlacePicture(chip, whole)));
+    const stage = el("div", { class: "stage" }, ...this.lanes.map((lane) => lane.root), this.unnamed(), this.loose);
     const body = el("div", { class: "memory-body" }, stage, this.detail.root);
     root.classList.add("memory");
     root.replaceChildren(el("header", {}, el("h2", {}, say("ui.memory.title")), this.count, el("span", { class: "space" }), this.toggle(root)), body);
@@ -72,7 +74,7 @@ export class StorageView implements View {
   show(state: State, focus: Focus): void {
     const looking = lookingAt(state, focus, state.step === 0 ? undefined : this.trace?.steps[state.step - 1]);
     this.shown = [state, focus];
-    for (const lane of this.lanes) lane.show(state, looking, this.strips);
+    for (const part of [...this.lanes, ...this.chips]) part.show(state, looking, this.strips);
     this.detail?.show(state, looking);
     this.showLoose(state);
     const storages = [...state.storages.values()].filter((storage) => !storage.freed);
@@ -97,6 +99,13 @@ export class StorageView implements View {
     return group;
   }
 
+  /** Storages without a name come last, so that they move nothing. */
+  private unnamed(): HTMLElement | null {
+    if (this.chips.length === 0) return null;
+    const title = el("h3", { class: "lane-name" }, el("span", { class: "mute" }, this.say("ui.memory.unnamedLane")));
+    return el("section", { class: "lane" }, title, el("div", { class: "chips" }, ...this.chips.map((chip) => chip.root)));
+  }
+
   /** Named tensors without a storage of bytes: sparse, nested. */
   private showLoose(state: State): void {
     const loose = [...state.tensors.values()].filter((tensor) => tensor.storage === null && tensor.names.length > 0);
@@ -118,7 +127,6 @@ function rowsKept(lives: Lives): number {
 class LanePicture {
   readonly root: HTMLElement;
   private readonly places: PlacePicture[];
-  private readonly chips: PlacePicture[];
   private readonly alive = el("span", { class: "mute" });
   private readonly empty = el("p", { class: "lane-empty" });
 
@@ -128,7 +136,6 @@ class LanePicture {
   ) {
     const { say, simulated } = whole;
     this.places = lane.places.map((place) => new PlacePicture(place, whole));
-    this.chips = lane.chips.map((place) => new PlacePicture(place, whole));
     const pill = simulated && lane.device !== "cpu" && lane.device !== "meta" ? el("span", { class: "pill simulated" }, say("ui.devices.simulated")) : null;
     const note = lane.device === "meta" ? el("span", { class: "mute" }, say("ui.memory.metaLane")) : null;
     this.root = el(
@@ -136,14 +143,13 @@ class LanePicture {
       { class: "lane", "aria-label": lane.device },
       el("h3", { class: "lane-name" }, lane.device, pill, note, this.alive),
       el("div", { class: "places" }, ...this.places.map((place) => place.root), this.empty),
-      lane.chips.length === 0 ? null : el("div", { class: "chips" }, ...this.chips.map((chip) => chip.root)),
     );
   }
 
   show(state: State, looking: Looking, strips: boolean): void {
     const { say } = this.whole;
-    for (const place of [...this.places, ...this.chips]) place.show(state, looking, strips);
-    const empty = [...this.lane.places, ...this.lane.chips].every((place) => occupantOf(place, state.step) === null);
+    for (const place of this.places) place.show(state, looking, strips);
+    const empty = this.lane.places.every((place) => occupantOf(place, state.step) === null);
     this.root.classList.toggle("waiting", empty);
     this.empty.hidden = !empty;
     if (empty) this.empty.textContent = this.whatWillCome(state.step);
