@@ -129,7 +129,7 @@ def test_the_command_is_installed_and_lists_what_it_does(environment: Path, read
     answer = run([environment / "tensor-anatomy", "--help"], readers_folder)
 
     assert answer.returncode == 0, answer.stderr
-    assert all(word in answer.stdout for word in ("serve", "trace", "check", "export"))
+    assert all(word in answer.stdout for word in ("serve", "trace", "check"))
 
 
 def test_the_installed_command_traces_a_program(environment: Path, readers_folder: Path) -> None:
