@@ -279,11 +279,12 @@ export class Player {
     };
     const compact = this.options.arrangement === "compact";
     const several = outline.alive.length > 1;
-    const graphless = compact && this.options.figures.length > 1 && trace.graph === null;
+    const graphless = this.options.figures.length > 1 && trace.graph === null;
     const names = this.options.figures.filter((name) => {
-      return (name !== "devices" || several) && (name !== "graph" || !graphless);
+      return (name !== "devices" || several) && (name !== "graph" || !compact || !graphless);
     });
     const places = names.map((name) => el("section", { class: `card player-${name}`, "data-figure": name }));
+    into.classList.toggle("graphless", graphless);
     into.append(...places);
     if (compact && names.length > 1) into.prepend(this.figureTabs(names, places));
     return names.map((name, index) => [makers[name](), places[index] ?? el("section")]);
