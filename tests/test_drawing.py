@@ -3,7 +3,6 @@
 import itertools
 
 import pytest
-
 from tensor_anatomy.drawing import draw, draw_graph
 from tensor_anatomy.drawing.autograd import MOST_NODES
 from tensor_anatomy.drawing.boxes import CHIP_GAP, CHIP_HEIGHT
@@ -93,10 +92,10 @@ def test_gradients_flow_to_the_left_and_edges_touch_their_boxes(trace_of, progra
     assert graph.edges
     for edge in graph.edges:
         (x1, y1), (x2, y2) = edge.points[0], edge.points[-1]
-        assert any(x1 == pytest.approx(b.x, abs=0.1) and b.y <= y1 <= b.y + b.height for b in boxes[edge.source])
-        assert any(
-            x2 == pytest.approx(b.x + b.width, abs=0.1) and b.y <= y2 <= b.y + b.height for b in boxes[edge.target]
-        )
+        near = pytest.approx
+        assert any(x1 == near(b.x, abs=0.1) and b.y <= y1 <= b.y + b.height for b in boxes[edge.source])
+        ends = [(b.x + b.width, b.y, b.y + b.height) for b in boxes[edge.target]]
+        assert any(x2 == near(right, abs=0.1) and top <= y2 <= bottom for right, top, bottom in ends)
         assert x2 < x1
 
 

@@ -149,7 +149,7 @@ def placeholders(message: str) -> set[str]:
     Returns:
         Names.
 
-    >>> sorted(placeholders("{n, plural, one {a cell} other {# cells}} of {how, select, x {{name}} other {}}"))
+    >>> sorted(placeholders("{n, plural, one {cell} other {# cells}} of {how, select, x {{name}} other {}}"))
     ['n', 'name']
     """
 
