@@ -13,7 +13,7 @@ from tensor_anatomy.schema.replay import state_document
 from tensor_anatomy.tracing.session import record_program
 
 LIMITS = Limits(
-    wall_s=5,
+    wall_s=60,
     cpu_s=4,
     memory_bytes=512 << 20,
     steps_kept=2000,

@@ -38,6 +38,9 @@ _COMPLEX_PARTS = {
 }
 _EXACT_INTEGER = 2**53
 
+MOST_ELEMENTS = 1024
+"""Tensors up to this size are shown with all their values."""
+
 
 def element_size(dtype: str) -> int | None:
     """Bytes of one element of `dtype`; None for a dtype whose bytes are not decoded here."""
@@ -59,10 +62,13 @@ def values_of(view: TensorView, storage_bytes: bytes) -> Any:
 
     Returns:
         Non-finite numbers as `"nan"`, `"inf"`, `"-inf"`; integers beyond ±2^53 as strings; complex
-        as `[re, im]`. None when the dtype has no decoder or an element lies outside the bytes.
+        as `[re, im]`. None when the dtype has no decoder, an element lies outside the bytes, or there
+        are more elements than are shown.
     """
     size = element_size(view.dtype)
     if size is None or view.shape is None or view.stride is None or view.storage_offset is None:
+        return None
+    if not _is_small(view.shape):
         return None
     if 0 in view.shape:
         return _nest(view.shape, view.stride, 0, lambda offset: 0)
@@ -89,6 +95,14 @@ def values_of(view: TensorView, storage_bytes: bytes) -> Any:
             return plain_number(decode(offset))
 
     return _nest(view.shape, view.stride, view.storage_offset, read)
+
+
+def _is_small(shape: tuple[int, ...]) -> bool:
+    """So few elements, and so few lists for them, that a nested list of them is made."""
+    lists = elements = 1
+    for n in shape:
+        lists, elements = max(lists, elements), elements * n
+    return max(lists, elements) <= MOST_ELEMENTS
 
 
 def plain_number(value: Any) -> Scalar:

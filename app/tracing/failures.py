@@ -173,7 +173,7 @@ def reason_of(error: BaseException) -> str | None:
         if isinstance(one, OSError):
             if one.errno == errno.ENOMEM:
                 return "memory-limit"
-            if one.errno in _DENIED or isinstance(one, BlockingIOError):
+            if one.errno in _DENIED or isinstance(one, (PermissionError, BlockingIOError)):
                 return "denied"
         if isinstance(one, RuntimeError) and "can't start new thread" in message_of(one):
             return "denied"

@@ -15,6 +15,7 @@ from . import reading
 from .names import Names
 
 _MOST_TENSORS = 500
+_MOST_ELEMENTS = 1024
 
 
 def fingerprint(variables: dict[str, Any], module: str, stdout_crc: int, error: str | None) -> dict[str, Any]:
@@ -75,7 +76,18 @@ def _grad_fn(t: Any) -> str | None:
 
 
 def _bytes(t: Any) -> int | None:
+    """A checksum of a tensor's own elements; bytes of its storage beside them may be uninitialised."""
     storage = _storage(t)
+    if storage is None or reading.get_layout(t) is not torch.strided:
+        return zlib.crc32(repr(reading.nested_values(t)).encode())
     if storage is None or storage.device.type != "cpu" or not storage.data_ptr():
         return None
+    if not reading.is_readable(t, storage.nbytes(), storage.data_ptr()):
+        return None
+    if reading.numel(t) <= _MOST_ELEMENTS:
+        return zlib.crc32(repr(reading.nested_values(t)).encode())
+    size = reading.element_size(t)
+    if reading.is_contiguous(t):
+        start = storage.data_ptr() + reading.offset_of(t) * size
+        return reading.digest(start, reading.numel(t) * size)
     return reading.digest(storage.data_ptr(), storage.nbytes())

@@ -81,6 +81,14 @@ class _Bytes(io.RawIOBase):
         return len(data)
 
 
+def _use_default_filters() -> None:
+    """The filters an interpreter starts with, whatever the one around us was told."""
+    warnings.resetwarnings()
+    for category in (ImportWarning, ResourceWarning, PendingDeprecationWarning, DeprecationWarning):
+        warnings.simplefilter("ignore", category)
+    warnings.filterwarnings("default", category=DeprecationWarning, module="__main__")
+
+
 class Redirected:
     """While entered: prints and warnings become events, stdin is empty, and all is put back after."""
 
@@ -93,6 +101,7 @@ class Redirected:
         self._before = (sys.stdout, sys.stderr, sys.stdin)
         self._show = warnings.showwarning
         self._filters = warnings.filters[:]
+        _use_default_filters()
         sys.stdout = sys.stderr = self.output
         sys.stdin = io.StringIO("")
         warnings.showwarning = self._warning

@@ -79,7 +79,7 @@ def record_program(
 def seed_generators(seed: int) -> None:
     """Seed Python's, NumPy's and PyTorch's generators."""
     random.seed(seed)
-    torch.manual_seed(seed)
+    torch.default_generator.manual_seed(seed)  # torch.manual_seed also queues calls for absent devices
     numpy = sys.modules.get("numpy")
     if numpy is not None:
         numpy.random.seed(seed % 2**32)
