@@ -17,7 +17,7 @@ from rich.text import Text
 
 from .messages import Language, parts_of, text_of
 from .schema import Layer, OpCall, Sentence, SourceRange, Trace
-from .schema.replay import changed_lines, own_events, state_document, step_line
+from .schema.replay import changed_lines, own_events, state_document
 from .schema.state import StateDocument
 
 LAMPS: dict[Layer, tuple[str, str]] = {
@@ -33,6 +33,8 @@ _NO_CHANGE = (".none", "metadata.like")
 _LONGEST_STDOUT_LINES = 200
 _TAB = "    "
 _NARROWEST = 20
+_LESS_IMPORTANT = ("offset", "version", "dtype", "device", "grad_fn")
+_COLUMNS = ("name", "shape", "stride", "offset", "dtype", "device", "storage", "version", "grad_fn")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -124,33 +126,43 @@ class _Printer:
         _, lamps = changed_lines(self.trace, self.last)
         last_step: dict[int, int] = {}
         times: dict[int, int] = {}
+        ends: dict[int, list[int]] = {}
+        """Line → first lines of the statements that end on it: what they changed is told there."""
+        ran: set[int] = set()
         for number, step in enumerate(self.trace.steps[: self.last], 1):
-            line = step_line(self.trace, step)
-            last_step[line] = number
-            times[line] = times.get(line, 0) + step.executions
+            place = self.trace.statements[step.statement].range
+            if place.line not in last_step:
+                ends.setdefault(place.end_line, []).append(place.line)
+                ran.update(range(place.line, place.end_line + 1))
+            last_step[place.line] = number
+            times[place.line] = times.get(place.line, 0) + step.executions
         ops = self._ops() if self.verbose else {}
         current = None if self.whole else self.state.line
         failed = self._failing_range()
         for number, text in enumerate(self.source, 1):
             if number == len(self.source) and not text.plain:
                 break
-            ran = number in last_step
-            self._source_line(number, text, lamps.get(str(number), ()), ran=ran, current=number == current)
+            first = number in last_step
+            lit = lamps.get(str(number), ()) if first else None
+            self._source_line(number, text, lit, ran=number in ran, current=number == current)
             if failed is not None and number == failed.line:
                 self._pointer(failed, text.plain)
-            if ran:
-                self._changes(last_step[number], times[number], ops.get(last_step[number], []))
+            for line in ends.get(number, ()):
+                self._changes(last_step[line], times[line], ops.get(last_step[line], []))
 
     def _source_line(
-        self, number: int, text: Text, lamps: tuple[Layer, ...], *, ran: bool, current: bool
+        self, number: int, text: Text, lamps: tuple[Layer, ...] | None, *, ran: bool, current: bool
     ) -> None:
         line = Text(no_wrap=True, overflow="ellipsis")
         line.append("▶" if current else " ", style="bold yellow")
         line.append(f"{number:>{self.number_width}} ", style="" if ran else "dim")
         for layer, (sign, colour) in LAMPS.items():
-            line.append(f" {sign}", style=f"bold {colour}") if layer in lamps else line.append(
-                f" {_UNLIT}" if ran else "  ", style="dim"
-            )
+            if lamps is None:
+                line.append("  ")
+            elif layer in lamps:
+                line.append(f" {sign}", style=f"bold {colour}")
+            else:
+                line.append(f" {_UNLIT}", style="dim")
         line.append("  │", style="dim")
         line.append(" ")
         line.append_text(text)
@@ -162,7 +174,7 @@ class _Printer:
         before = cell_len(visible(source[: place.column]))
         width = max(cell_len(visible(source[place.column : end])), 1)
         text = Text(
-            self.margin + " " * before + "^" * width, style="bold red", no_wrap=True, overflow="ignore"
+            " " * (self.margin + before) + "^" * width, style="bold red", no_wrap=True, overflow="ignore"
         )
         self.console.print(text, crop=False)
 
@@ -170,14 +182,15 @@ class _Printer:
         return self.trace.outcome.range if self.whole else None
 
     def _changes(self, step: int, times: int, ops: list[Text]) -> None:
-        if times > 1:
-            self.put(self.say("terminal.times", n=times), style="dim", indent=self.margin)
         sentences = self.trace.sentences[step - 1] if self.trace.sentences else ()
-        for sentence in sentences:
-            if not _says_nothing(sentence):
-                sign, colour = LAMPS[sentence.layer] if sentence.layer else (" ", "")
-                text = styled(self.language, sentence.id, sentence.args)
-                self.put(text, indent=self.margin, sign=Text(f"{sign} ", style=colour))
+        told = [sentence for sentence in sentences if not _says_nothing(sentence)]
+        if times > 1:
+            message = "terminal.last-time" if told or ops else "terminal.times"
+            self.put(self.say(message, n=times), style="dim", indent=self.margin)
+        for sentence in told:
+            sign, colour = LAMPS[sentence.layer] if sentence.layer else (" ", "")
+            text = styled(self.language, sentence.id, sentence.args)
+            self.put(text, indent=self.margin, sign=Text(f"{sign} ", style=colour))
         for op in ops:
             self.put(op, style="dim", indent=self.margin)
 
@@ -219,10 +232,8 @@ class _Printer:
             self.put(visible(outcome.message or ""))
         if self.trace.explanation is not None:
             for sentence in self.trace.explanation.sentences:
-                sign = "→ " if sentence.id.endswith(".fix") else "  "
-                self.put(
-                    Text(sign, style="bold"), styled(self.language, sentence.id, sentence.args), indent=" "
-                )
+                sign = Text("→ " if sentence.id.endswith(".fix") else "  ", style="bold")
+                self.put(styled(self.language, sentence.id, sentence.args), indent=2, sign=sign)
 
     def _notes(self) -> None:
         reached = {note.line for note in self.state.notes}
@@ -239,22 +250,26 @@ class _Printer:
         if not names:
             return
         self.heading("terminal.tensors")
+        rows = [dict(zip(_COLUMNS, self._row(n, i), strict=True)) for n, i in names.items()]
+        titles = {column: self.word(f"terminal.{column}") for column in _COLUMNS}
         table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="dim")
-        for column in (
-            "name",
-            "shape",
-            "stride",
-            "offset",
-            "dtype",
-            "device",
-            "storage",
-            "version",
-            "grad_fn",
-        ):
-            table.add_column(self.word(f"terminal.{column}"), overflow="fold")
-        for name, tensor_id in names.items():
-            table.add_row(*self._row(name, tensor_id))
+        columns = self._columns_that_fit(titles, rows)
+        for column in columns:
+            table.add_column(titles[column], overflow="fold")
+        for row in rows:
+            table.add_row(*(row[column] for column in columns))
         self.console.print(Padding(table, (0, 0, 0, 2), expand=False))
+
+    def _columns_that_fit(self, titles: dict[str, str], rows: list[dict[str, Text]]) -> list[str]:
+        """All columns, without the device when all is on the CPU; on a narrow terminal the main ones."""
+        columns = list(_COLUMNS)
+        if all(row["device"].plain == "cpu" for row in rows):
+            columns.remove("device")
+        widths = {c: max(cell_len(titles[c]), *(row[c].cell_len for row in rows)) + 2 for c in columns}
+        for column in _LESS_IMPORTANT:
+            if sum(widths[c] for c in columns) > self.console.width and column in columns:
+                columns.remove(column)
+        return columns
 
     def _row(self, name: str, tensor_id: int) -> list[Text]:
         tensor = self.state.tensors[str(tensor_id)]
