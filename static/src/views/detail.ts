@@ -40,7 +40,12 @@ export class Detail {
   show(state: State, looking: Looking): void {
     const storage = looking.storage === null ? undefined : state.storages.get(looking.storage);
     this.root.classList.toggle("empty", storage === undefined);
-    if (storage === undefined) return;
+    if (storage === undefined) {
+      for (const part of [this.title, this.table, this.summary, this.holders]) part.replaceChildren();
+      this.readout.clear();
+      this.reading.clear();
+      return;
+    }
     const tensors = tensorsOn(state, storage);
     const badge = storageBadge(storage.id, this.colours.get(storage.id) ?? 0);
     const size = this.say("ui.memory.bytes", { n: storage.nbytes });

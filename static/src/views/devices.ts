@@ -45,7 +45,11 @@ export class DevicesView implements View {
     const bytes = copies.reduce((sum, copy) => sum + copy.nbytes, 0);
     this.total.textContent = copies.length === 0 ? "" : say("ui.devices.total", { n: bytes, times: copies.length });
     const lanes = el("div", { class: "device-lanes" }, ...this.lanes.map((lane) => this.lane(lane.device, state, focus)));
+    // What had the keyboard has it again in the new list.
+    const active = this.body.ownerDocument.activeElement;
+    const focused = active instanceof HTMLElement && this.body.contains(active) ? active.dataset["storage"] : undefined;
     this.body.replaceChildren(lanes, this.copies(copies, state));
+    if (focused !== undefined) this.body.querySelector<HTMLElement>(`[data-storage="${focused}"]`)?.focus();
   }
 
   private lane(device: string, state: State, focus: Focus): HTMLElement {
@@ -55,7 +59,7 @@ export class DevicesView implements View {
     const badges = storages.slice(0, MOST_BADGES).map((storage) => {
       const badge = storageBadge(storage.id, this.colours.get(storage.id) ?? 0);
       const name = storage.tensors.flatMap((id) => state.tensors.get(id)?.names[0] ?? [])[0];
-      const button = el("button", { type: "button", class: "device-storage", "aria-pressed": String(focus.storage === storage.id) }, badge, name ?? "");
+      const button = el("button", { type: "button", class: "device-storage", "data-storage": storage.id, "aria-pressed": String(focus.storage === storage.id) }, badge, name ?? "");
       button.addEventListener("click", () => pick(button, { storage: storage.id, tensor: null, index: null }));
       return button;
     });

@@ -57,10 +57,13 @@ export class NodeBox {
     if (this.title.getAttribute("aria-label") !== label) this.title.setAttribute("aria-label", label);
     const saved = now?.saved ?? this.toCome();
     const alive = here && now !== null;
-    const key = JSON.stringify([saved.map((slot) => [slot, currentVersion(state, slot), nameOfSaved(state, slot)]), focus.storage, alive]);
-    if (key === this.key) return;
+    const key = JSON.stringify([saved.map((slot) => [slot, currentVersion(state, slot), nameOfSaved(state, slot)]), alive]);
+    if (key !== this.key) this.chips.replaceChildren(...saved.map((slot) => this.chip(state, slot, alive)));
     this.key = key;
-    this.chips.replaceChildren(...saved.map((slot) => this.chip(state, slot, focus, alive)));
+    saved.forEach((slot, i) => {
+      const tied = alive && slot.storage !== null && slot.storage === focus.storage;
+      this.chips.children[i]?.classList.toggle("tied", tied);
+    });
   }
 
   private subtitleText(state: State, now: NodeNow | null, here: boolean): string {
@@ -82,15 +85,14 @@ export class NodeBox {
     return this.facts.event.saved.map((slot) => ({ ...slot, stale: false, freed: false }));
   }
 
-  private chip(state: State, slot: SavedNow, focus: Focus, alive: boolean): HTMLElement {
+  private chip(state: State, slot: SavedNow, alive: boolean): HTMLElement {
     const { say } = this;
     const name = nameOfSaved(state, slot);
     const badge = slot.storage === null ? null : storageBadge(slot.storage, this.colours.get(slot.storage) ?? 0);
     const parts = [el("span", { class: "chip-field" }, slot.field), badge];
     if (name !== null && alive) parts.push(el("b", {}, name));
     parts.push(el("span", { class: "chip-state" }, alive ? this.stateText(state, slot) : ""));
-    const tied = alive && slot.storage !== null && slot.storage === focus.storage;
-    const className = `chip${slot.stale ? " chip-stale" : ""}${slot.freed ? " chip-freed" : ""}${tied ? " tied" : ""}`;
+    const className = `chip${slot.stale ? " chip-stale" : ""}${slot.freed ? " chip-freed" : ""}`;
     const label = savedWords(state, slot, say);
     const chip = el("button", { type: "button", class: className, "aria-label": label, title: label, disabled: !alive || slot.storage === null }, ...parts);
     chip.addEventListener("click", () => pick(chip, { storage: slot.storage, tensor: null, index: null, node: this.facts.id }));

@@ -48,7 +48,7 @@ export class Pixels {
     private readonly storage: number,
     private readonly as: ReadAs | null,
     private readonly marks: ReadonlyMap<number, number>,
-    say: Say,
+    private readonly say: Say,
   ) {
     const { cells, columns, rows } = place.grid;
     this.each = cells <= MOST_CELLS ? 1 : Math.ceil(cells / COARSE_COLUMNS ** 2);
@@ -168,7 +168,10 @@ export class Pixels {
     if (pixel === this.pixel) return;
     this.pixel = pixel;
     this.ringBox.hidden = pixel < 0;
-    if (pixel < 0) return;
+    if (pixel < 0) {
+      this.cellLabel.textContent = "";
+      return;
+    }
     const [width, height] = this.scale;
     const row = Math.floor(pixel / this.columns);
     const { style } = this.ringBox;
@@ -176,9 +179,7 @@ export class Pixels {
     style.setProperty("top", `${(row + 0.5) * height}px`);
     style.setProperty("width", `${Math.max(10, width + 4)}px`);
     style.setProperty("height", `${Math.max(10, height + 4)}px`);
-    this.cellLabel.textContent = `S${this.storage}[${cell}]`;
-    this.cellLabel.setAttribute("aria-rowindex", String(row + 1));
-    this.cellLabel.setAttribute("aria-colindex", String((pixel % this.columns) + 1));
+    this.cellLabel.textContent = this.say("ui.memory.cellLabel", { storage: `S${this.storage}`, cell, row: row + 1, column: (pixel % this.columns) + 1 });
   }
 
   private listen(): void {

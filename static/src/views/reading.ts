@@ -41,7 +41,10 @@ export class ReadingPicture {
     const window = tensor === undefined || storage.freed || storage.bytes === null ? null : windowOf(tensor);
     const shown = window !== null && storage.bytes !== null && reordered(window, storage);
     this.root.hidden = !shown;
-    if (window === null || tensor === undefined || storage.bytes === null || !shown) return;
+    if (window === null || tensor === undefined || storage.bytes === null || !shown) {
+      this.clear();
+      return;
+    }
     this.title.textContent = this.say("ui.memory.reads", { name: nameOf(tensor, this.say), shape: tuple(window.view.shape) });
     this.grid.setAttribute("aria-label", this.title.textContent);
     this.build(window, tensor.id);
@@ -63,6 +66,14 @@ export class ReadingPicture {
       cell.tabIndex = here ? 0 : -1;
       if (cell.textContent !== text) cell.textContent = text;
     });
+  }
+
+  clear(): void {
+    this.root.hidden = true;
+    this.built = "";
+    this.title.textContent = "";
+    this.grid.removeAttribute("aria-label");
+    this.grid.replaceChildren();
   }
 
   private build(window: Window, tensor: number): void {

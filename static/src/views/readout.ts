@@ -34,10 +34,7 @@ export class Readout {
     const { say } = this;
     const tensor = looking.tensor === null ? undefined : state.tensors.get(looking.tensor);
     const window = tensor === undefined ? null : windowOf(tensor);
-    this.formula.replaceChildren();
-    this.facts.replaceChildren();
-    this.others.replaceChildren();
-    this.formula.removeAttribute("aria-label");
+    this.clear();
     if (storage.freed) {
       this.question.textContent = freedText(say, storage);
     } else if (tensor !== undefined && window !== null && looking.index !== null && looking.byte !== null) {
@@ -53,6 +50,11 @@ export class Readout {
     } else {
       this.question.textContent = say(storage.tensors.length === 0 ? "ui.memory.noTensor" : "ui.memory.noStrides", { storage: `S${storage.id}` });
     }
+  }
+
+  clear(): void {
+    for (const part of [this.question, this.formula, this.facts, this.others]) part.replaceChildren();
+    this.formula.removeAttribute("aria-label");
   }
 
   /** Term by term, each with what it is below it: `z[1, 1] = S0[4 + 1·4 + 1·2] = S0[10]`. */
@@ -112,6 +114,7 @@ export class Readout {
       const button = el("button", { type: "button", class: "alias" }, mark, el("code", {}, element(name, reading.index)));
       button.addEventListener("click", () => {
         pick(button, { storage: storage.id, tensor: reading.tensor.id, index: reading.index });
+        this.formula.focus(); // the button is gone
       });
       this.others.append(button);
     }

@@ -233,6 +233,9 @@ class PlacePicture {
 
   private showWaiting(): void {
     const next = this.place.storages[0];
+    // As it was before anything stood here, whatever did since.
+    if (next !== undefined && this.headKey !== "") this.build(next, "0x0");
+    this.about.removeAttribute("title");
     this.head.textContent = next?.line == null ? "" : this.whole.say("ui.memory.line", { line: next.line });
     this.about.textContent = "\u00a0";
     this.headKey = "";

@@ -14,7 +14,7 @@ export interface Box {
 }
 
 /** Below this the smallest words of the picture cannot be read; fit goes no further by itself. */
-const READABLE = 0.82;
+const READABLE = 0.88;
 const SMALLEST = 0.15;
 const LARGEST = 2.5;
 const MARGIN = 16;
@@ -126,6 +126,8 @@ export class Viewport {
       },
       { passive: false },
     );
+    // The browser would scroll to what gets the keyboard; `reveal` does that.
+    root.addEventListener("scroll", () => root.scrollTo(0, 0));
     root.addEventListener("pointerdown", (event) => {
       if (event.button !== 0 || (event.target instanceof Element && event.target.closest("button") !== null)) return;
       const from = { x: event.clientX - this.x, y: event.clientY - this.y };
