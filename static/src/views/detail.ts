@@ -27,11 +27,12 @@ export class Detail {
     private readonly say: Say,
     private readonly marks: ReadonlyMap<number, number>,
     private readonly colours: ReadonlyMap<number, number>,
+    dtypes: ReadonlyMap<number, string>,
     /** Rows the table keeps room for. */
     rows: number,
   ) {
     this.readout = new Readout(say, marks);
-    this.reading = new ReadingPicture(say, marks);
+    this.reading = new ReadingPicture(say, marks, dtypes);
     this.frame = el("div", { class: "views" }, this.table);
     this.frame.style.setProperty("height", `${HEAD_HEIGHT + rows * ROW_HEIGHT}px`);
     this.root.append(this.title, this.frame, this.readout.root, this.summary, this.holders, this.reading.root);

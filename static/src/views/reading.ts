@@ -1,8 +1,8 @@
 /**
  * The tensor looked at in its own form: the values in the order its indices give them.
  *
- * Beside the storage's cells it shows what strides do: the same cells, read another way. Only where
- * it differs from the storage's own picture, and for up to 64 elements.
+ * Beside the storage's cells it shows what strides and dtypes do: the same cells, read another way. Only
+ * where it differs from the storage's own picture, and for up to 64 elements.
  */
 import { elementAtByte, windowOf, type Looking, type Window } from "../layout/focus";
 import { cellsOf, gridShape, isIndexOf, numel, type Strided } from "../layout/storage";
@@ -31,6 +31,8 @@ export class ReadingPicture {
   constructor(
     private readonly say: Say,
     private readonly marks: ReadonlyMap<number, number>,
+    /** Storage id → the dtype its cells are drawn in. */
+    private readonly dtypes: ReadonlyMap<number, string>,
   ) {
     this.root.append(this.title, this.grid);
     this.listen();
@@ -39,7 +41,8 @@ export class ReadingPicture {
   show(state: State, storage: StorageNow, looking: Looking): void {
     const tensor = looking.tensor === null ? undefined : state.tensors.get(looking.tensor);
     const window = tensor === undefined || storage.freed || storage.bytes === null ? null : windowOf(tensor);
-    const shown = window !== null && storage.bytes !== null && reordered(window, storage);
+    const drawnAs = this.dtypes.get(storage.id);
+    const shown = window !== null && storage.bytes !== null && differs(window, storage, drawnAs);
     this.root.hidden = !shown;
     if (window === null || tensor === undefined || storage.bytes === null || !shown) {
       this.clear();
@@ -113,10 +116,11 @@ export class ReadingPicture {
   }
 }
 
-/** The view's rows do not stand in the storage's picture as they are. */
-function reordered({ view, itemSize }: Window, storage: StorageNow): boolean {
+/** The view's values do not stand in the storage's picture as they are, row by row. */
+function differs({ tensor, view, itemSize }: Window, storage: StorageNow, drawnAs: string | undefined): boolean {
   const elements = numel(view.shape);
   if (view.shape.length === 0 || elements === 0 || elements > MOST || (view.shape.at(-1) ?? 0) > WIDEST_ROW) return false;
+  if (tensor.view.is_conj || tensor.view.is_neg || tensor.view.dtype !== drawnAs) return true;
   const cells = cellsOf(view);
   const whole = cells.length === Math.floor(storage.nbytes / itemSize) && cells.every((cell, i) => cell === i);
   return !whole || gridShape(contiguous(view.shape), cells.length).columns !== (view.shape.at(-1) ?? 1);

@@ -63,7 +63,8 @@ export class StorageView implements View {
     const dense = places > FULL ? 2 : places > ROOMY ? 1 : 0;
     const whole = { lives, marks, colours: storageColours(lives), simulated: trace.environment.simulated, dense, say };
     this.lanes.splice(0, this.lanes.length, ...lanes.map((lane) => new LanePicture(lane, whole)));
-    this.detail = new Detail(say, marks, whole.colours, rowsKept(lives));
+    const dtypes = new Map(lives.storages.map(({ id, first }) => [id, first?.dtype ?? ""]));
+    this.detail = new Detail(say, marks, whole.colours, dtypes, rowsKept(lives));
     this.chips = lanes.flatMap((lane) => lane.chips.map((chip) => new PlacePicture(chip, whole)));
     const stage = el("div", { class: "stage" }, ...this.lanes.map((lane) => lane.root), this.unnamed(), this.loose);
     const body = el("div", { class: "memory-body" }, stage, this.detail.root);
