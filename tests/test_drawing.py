@@ -1,9 +1,11 @@
 """The drawing of a graph: no boxes overlap, no edge crosses a box, leaves are left, and it is stable."""
 
 import itertools
+import random
+from types import SimpleNamespace
 
 import pytest
-from tensor_anatomy.drawing import draw, draw_graph
+from tensor_anatomy.drawing import autograd, draw, draw_graph
 from tensor_anatomy.drawing.autograd import MOST_NODES
 from tensor_anatomy.drawing.boxes import CHIP_GAP, CHIP_HEIGHT
 
@@ -176,3 +178,35 @@ def test_a_long_loop_keeps_its_first_and_last_rounds_and_says_what_is_missing(tr
 
 def test_a_program_without_autograd_has_no_drawing(trace_of):
     assert draw(trace_of("import torch\nx = torch.ones(3)\n")).graph is None
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_any_graph_is_drawn_without_overlaps_and_hits(seed):
+    """The engine is young: what it promises is asked of graphs that no program of ours builds."""
+    dice = random.Random(seed)
+    n = dice.randint(2, 50)
+    sizes = tuple((dice.choice([112.0, 140.0, 200.0]), 56.0 + 28 * dice.randint(0, 4)) for _ in range(n))
+    edges = tuple(
+        (i, dice.randrange(max(0, i - 8), i)) for i in range(1, n) for _ in range(dice.randint(1, 2))
+    )
+    placed = autograd._place(sizes, edges)
+    boxes = [
+        SimpleNamespace(x=x, y=y, width=w, height=h)
+        for (x, y), (w, h) in zip(placed.corners, sizes, strict=True)
+    ]
+
+    assert not [1 for a, b in itertools.combinations(boxes, 2) if overlap(a, b)]
+    for route in placed.routes:
+        for start, end in itertools.pairwise(route):
+            assert not [box for box in boxes if enters(start, end, box)]
+
+
+def test_a_graph_that_cannot_be_laid_out_leaves_the_trace_as_it_was(trace_of, monkeypatch):
+    def refuse(*_args, **_options):
+        raise autograd.graphlay.GraphlayError("too large")
+
+    trace = trace_of(SHARED)
+    monkeypatch.setattr(autograd.graphlay, "layout", refuse)
+
+    assert draw(trace).graph is None
+    assert draw(trace).steps == trace.steps

@@ -1,9 +1,15 @@
 """Facts → coordinates: pure functions on a trace. No colours, no words, no torch."""
 
+import logging
+
+import graphlay
+
 from ..schema import Trace
 from .autograd import draw_graph
 
 __all__ = ["draw", "draw_graph"]
+
+log = logging.getLogger(__name__)
 
 
 def draw(trace: Trace) -> Trace:
@@ -13,6 +19,12 @@ def draw(trace: Trace) -> Trace:
         trace: A trace as put together from what the sandbox sent.
 
     Returns:
-        The same trace with `graph` filled.
+        The same trace with `graph` filled; without one where there is none, or a forged one that
+        cannot be laid out.
     """
-    return trace.model_copy(update={"graph": draw_graph(trace)})
+    try:
+        graph = draw_graph(trace)
+    except graphlay.GraphlayError:
+        log.exception("the graph of a trace could not be laid out")
+        graph = None
+    return trace.model_copy(update={"graph": graph})

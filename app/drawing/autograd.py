@@ -25,6 +25,7 @@ _BETWEEN_PARTS = 32.0
 _LEAF = "AccumulateGrad"
 _OPTIONS = {
     "direction": "leftright",
+    "routing": {"port_sides": "facing_only"},
     "spacing": {"layer_gap": 44.0, "node_gap": 22.0, "dummy_gap": 18.0, "port_gap": 12.0},
 }
 

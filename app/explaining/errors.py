@@ -117,6 +117,7 @@ RULES: tuple[Rule, ...] = (
         r"at non-singleton dimension (?P<dim>\d+)",
     ),
     _rule("cat-shape", "metadata", r"Sizes of tensors must match except in dimension (?P<dim>\d+)"),
+    _rule("cat-shape", "metadata", r"Tensors must have same number of dimensions(?P<dim>)"),
     _rule("cat-shape", "metadata", r"stack expects each tensor to be equal size(?P<dim>)"),
     _rule(
         "channels-shape",
@@ -165,7 +166,7 @@ RULES: tuple[Rule, ...] = (
     _rule(
         "dtype-mismatch",
         "metadata",
-        r"must have the same dtype, but got (?P<wanted>\w+) and (?P<found>\w+)",
+        r"must have the same dtype, but got (?P<wanted>\w+)(?:, \w+,)? and (?P<found>\w+)",
     ),
     _rule(
         "dtype-mismatch",
