@@ -17,7 +17,8 @@ const DIST = "static/dist";
 // Scripts of our own pages share their common parts; a page loads a part only when it needs it.
 const PAGES = ["home", "lesson", "playground"];
 
-// The embed is one file without imports: an exported page carries it inside its own HTML.
+// One file each, without imports. An exported page carries the embed inside its own HTML; the theme is
+// chosen before the first paint, which no module can do.
 const STANDALONE = ["embed", "theme"];
 
 const FONTS = {

@@ -90,6 +90,23 @@ def test_what_a_test_of_imports_must_see() -> None:
     assert IMPORT.findall(text) == ["./a", "../b", "./c", "./d"]
 
 
+@pytest.mark.parametrize(
+    ("entries", "limit_kb"),
+    [(["embed.js", "embed.css"], 60), (["theme.js", "playground.js", "app.css", "pages.css"], 200)],
+    ids=["embed", "playground"],
+)
+def test_what_a_page_loads_stays_small(entries: list[str], limit_kb: int) -> None:
+    built = json.loads((ROOT / "static" / "dist" / "manifest.json").read_text())
+    loaded: set[str] = set()
+    waiting = list(entries)
+    while waiting:
+        name = waiting.pop()
+        loaded.add(name)
+        waiting += [other for other in built[name]["imports"] if other not in loaded]
+
+    assert sum(built[name]["gzip_bytes"] for name in loaded) <= limit_kb * 1000
+
+
 # -- locks -------------------------------------------------------------------------------------
 
 
