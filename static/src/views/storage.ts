@@ -18,7 +18,6 @@ import { Cells } from "./place";
 import { freedText, nameOf } from "./readout";
 import { pick, type Say, type View } from "./view";
 
-const FEWEST_ROWS = 3;
 const MOST_ROWS = 5;
 /** With more places than these in all, cells are drawn smaller: those of one tensor first, then shared ones. */
 const ROOMY = 2;
@@ -120,9 +119,20 @@ export class StorageView implements View {
   }
 }
 
+/** The most tensors that look at one storage at the end of a step, as far as there is room. */
 function rowsKept(lives: Lives): number {
-  const most = Math.max(0, ...lives.storages.flatMap((storage) => storage.views.map((view) => view.mark)));
-  return Math.max(FEWEST_ROWS, Math.min(MOST_ROWS, most));
+  let most = 1;
+  for (const { views } of lives.storages) {
+    const alive: number[] = []; // when each of those still there will be gone
+    for (const { born, gone } of views) {
+      if (most >= MOST_ROWS) return MOST_ROWS;
+      if (gone <= born) continue;
+      const left = alive.filter((end) => end > born);
+      alive.splice(0, alive.length, ...left, gone);
+      most = Math.max(most, alive.length);
+    }
+  }
+  return most;
 }
 
 class LanePicture {
