@@ -19,6 +19,7 @@ import { freedText, nameOf } from "./readout";
 import { pick, type Say, type View } from "./view";
 
 const MOST_ROWS = 5;
+const UNNAMED_ROWS = 3;
 /** With more places than these in all, cells are drawn smaller: those of one tensor first, then shared ones. */
 const ROOMY = 2;
 const FULL = 6;
@@ -119,20 +120,20 @@ export class StorageView implements View {
   }
 }
 
-/** The most tensors that look at one storage at the end of a step, as far as there is room. */
+/** Rows for the most tensors that look at one storage at the end of a step; those without a name may scroll. */
 function rowsKept(lives: Lives): number {
-  let most = 1;
+  let [named, most] = [1, 1];
   for (const { views } of lives.storages) {
     const alive: number[] = []; // when each of those still there will be gone
     for (const { born, gone } of views) {
-      if (most >= MOST_ROWS) return MOST_ROWS;
-      if (gone <= born) continue;
+      if (gone <= born || most >= MOST_ROWS) continue;
       const left = alive.filter((end) => end > born);
       alive.splice(0, alive.length, ...left, gone);
       most = Math.max(most, alive.length);
     }
+    for (const { mark } of views) named = Math.max(named, mark);
   }
-  return most;
+  return Math.min(MOST_ROWS, Math.max(named, Math.min(most, UNNAMED_ROWS)));
 }
 
 class LanePicture {
