@@ -36,6 +36,14 @@ _INTERRUPTED = 130
 DEVICES = ("auto", "cpu", "cuda", "simulated-cuda")
 
 
+class _PlainConsole(Console):
+    """Leaves it to `main` what a reader that has gone means."""
+
+    def on_broken_pipe(self) -> None:
+        """Called inside the handler of the very error."""
+        raise BrokenPipeError
+
+
 class _Usage(Exception):
     """Something asked for does not make sense; the message says what."""
 
@@ -244,7 +252,7 @@ def _print(options: argparse.Namespace, trace: Trace) -> None:
         if options.format == "state":
             print(state_document(trace, options.step).model_dump_json(by_alias=True))
             return
-        console = Console(highlight=False, markup=False, emoji=False)
+        console = _PlainConsole(highlight=False, markup=False, emoji=False)
         manner = Manner(language=_language(options), step=options.step, verbose=options.verbose)
         print_trace(trace, console, manner)
     except IndexError as e:

@@ -10,9 +10,7 @@ from dataclasses import dataclass
 
 from rich.cells import cell_len
 from rich.console import Console
-from rich.padding import Padding
 from rich.syntax import Syntax
-from rich.table import Table
 from rich.text import Text
 
 from .messages import Language, parts_of, text_of
@@ -74,7 +72,7 @@ class _Printer:
         self.whole = self.last == len(trace.steps)
         self.source = Syntax("", "python", theme="ansi_dark").highlight(visible(trace.source)).split("\n")
         self.number_width = len(str(max(len(self.source), 1)))
-        self.margin = self.number_width + 13
+        self.margin = self.number_width + 14
 
     def say(self, message_id: str, **args: object) -> Text:
         return styled(self.language, message_id, args)
@@ -252,13 +250,15 @@ class _Printer:
         self.heading("terminal.tensors")
         rows = [dict(zip(_COLUMNS, self._row(n, i), strict=True)) for n, i in names.items()]
         titles = {column: self.word(f"terminal.{column}") for column in _COLUMNS}
-        table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="dim")
         columns = self._columns_that_fit(titles, rows)
-        for column in columns:
-            table.add_column(titles[column], overflow="fold")
-        for row in rows:
-            table.add_row(*(row[column] for column in columns))
-        self.console.print(Padding(table, (0, 0, 0, 2), expand=False))
+        widths = {c: max(cell_len(titles[c]), *(row[c].cell_len for row in rows)) for c in columns}
+        heads = {column: Text(titles[column], style="dim") for column in columns}
+        for row in (heads, *rows):
+            line = Text("  ", no_wrap=True)
+            for column in columns:
+                line.append_text(row[column]).append(" " * (widths[column] - row[column].cell_len + 2))
+            line.rstrip()
+            self.console.print(line, overflow="ignore", crop=False)
 
     def _columns_that_fit(self, titles: dict[str, str], rows: list[dict[str, Text]]) -> list[str]:
         """All columns, without the device when all is on the CPU; on a narrow terminal the main ones."""

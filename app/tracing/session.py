@@ -115,6 +115,7 @@ class _Run:
         self._module = types.ModuleType(MODULE)
         self._variables = self._module.__dict__
         self._variables["__builtins__"] = builtins
+        self._variables["__file__"] = argv[0]
         self.fingerprint: dict[str, Any] = {}
         self.faults: list[str] = []
 
