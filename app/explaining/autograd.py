@@ -25,6 +25,7 @@ def autograd_sentences(moment: Moment) -> list[Sentence]:
         *_stale(moment),
         *_new_results(moment),
         *_new_leaves(moment),
+        *_outside(moment),
         *_changed_results(moment),
         *_gradients(moment),
         *_freed(moment),
@@ -82,7 +83,8 @@ def saved_name(chronicle: Chronicle, node: int, slot: int, moment: int, frame: i
         names = chronicle.names_on(saved.storage, moment, frame)
         if names:
             return names[0]
-    return f"{chronicle.node_name(node)}.{saved.field}"
+        return f"{saved.field} ({storage_label(saved.storage)})"
+    return saved.field
 
 
 def _version_on(moment: Moment, storage: int) -> int | None:
@@ -136,6 +138,23 @@ def _new_leaves(moment: Moment) -> list[Sentence]:
         if fresh and moment.look(tensor).requires_grad and moment.look(tensor).is_leaf:
             leaves.append(names[0])
     return [say("autograd", "autograd.leaves", names=leaves)] if leaves else []
+
+
+def _outside(moment: Moment) -> list[Sentence]:
+    """New tensors that do not require grad, made from one that does: `detach`, `no_grad`, `argmax`."""
+    said = []
+    for tensor, names in moment.bound.items():
+        state = moment.state(tensor)
+        if state is None or moment.before(tensor) is not None or moment.look(tensor).requires_grad:
+            continue
+        base = moment.made_from(tensor)
+        if base is None and state.storage is not None:
+            base = moment.shown_before(state.storage)
+        view = None if base is None else moment.chronicle.view(base, moment.begin)
+        if base is not None and view is not None and view.requires_grad:
+            base_name = moment.chronicle.name(base, moment.begin, moment.frame)
+            said.append(say("autograd", "autograd.outside", name=names[0], base=base_name))
+    return said[:_SAID_ONE_BY_ONE]
 
 
 def _changed_results(moment: Moment) -> list[Sentence]:

@@ -81,13 +81,16 @@ def _made(moment: Moment) -> list[Sentence]:
         said.extend(
             say(
                 "data",
-                "data.own-storage",
+                "data.meta-storage" if chronicle.storage_device[s] == "meta" else "data.own-storage",
                 names=named[s],
                 storage=storage_label(s),
                 nbytes=chronicle.nbytes(s, moment.end),
             )
             for s in own
         )
+    bare = [n[0] for t, n in moment.bound.items() if (x := moment.state(t)) is not None and x.storage is None]
+    if bare:
+        said.append(say("data", "data.no-storage", names=bare))
     kept = _kept_for_backward(moment, [s for s in moment.new_storages if not named[s]])
     if kept:
         total = sum(chronicle.nbytes(s, moment.end) for s in kept)
