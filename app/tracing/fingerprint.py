@@ -78,7 +78,8 @@ def _grad_fn(t: Any) -> str | None:
 def _bytes(t: Any) -> int | None:
     """A checksum of a tensor's own elements; bytes of its storage beside them may be uninitialised."""
     storage = _storage(t)
-    if storage is None or reading.get_layout(t) is not torch.strided:
+    nested = reading.get_is_nested(t) or reading.get_layout(t) is not torch.strided
+    if storage is None or nested:
         return zlib.crc32(repr(reading.nested_values(t)).encode())
     if storage is None or storage.device.type != "cpu" or not storage.data_ptr():
         return None

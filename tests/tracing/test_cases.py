@@ -6,7 +6,6 @@ from typing import Any
 
 import pytest
 import torch._dynamo  # the forked children need it; importing it in each would cost a second  # noqa: F401
-
 from tensor_anatomy.schema.replay import state_document
 
 from ..conftest import record

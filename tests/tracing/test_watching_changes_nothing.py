@@ -5,7 +5,6 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-
 from tensor_anatomy.schema import RunRequest
 from tensor_anatomy.tracing.session import record_program
 
@@ -26,6 +25,9 @@ def closing(source: str, *, observed: bool) -> dict[str, Any]:
     request = RunRequest(source=source, device="cpu", seed=7, limits=LIMITS, observed=observed)
     record_program(request, payloads.append)
     last: dict[str, Any] = json.loads(payloads[-1])
+    if last["outcome"]["type"] == "RecursionError":
+        # Which call is one too many depends on the frames below the program, and so does the text.
+        last["fingerprint"]["error"] = last["outcome"]["message"] = "RecursionError"
     return last
 
 
