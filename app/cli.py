@@ -1,4 +1,4 @@
-"""ROOT of the terminal: `tensor-anatomy serve | trace | check`.
+"""ROOT of the terminal: `tensor-anatomy serve | trace | check | export`.
 
 Reads arguments and settings, hands them on as values, and turns what comes back into text and an
 exit status. It knows no torch: programs run in the sandbox, or with `--local` through `local`.
@@ -107,6 +107,7 @@ def _parser(*, local: bool) -> argparse.ArgumentParser:
         "folder", metavar="DIR", type=Path, help="folder with pages/NN-name/en.md, zh.md, *.py"
     )
     check.set_defaults(run=_check)
+    _export_arguments(commands.add_parser("export", help="run a program and write it as one HTML file"))
     return parser
 
 
@@ -149,6 +150,19 @@ def _trace_arguments(parser: argparse.ArgumentParser, *, local: bool) -> None:
         help="with --local: arguments of the program",
     )
     parser.set_defaults(run=_trace)
+
+
+def _export_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("file", metavar="FILE", nargs="?", help="the program; - reads it from standard input")
+    parser.add_argument("-o", "--output", metavar="OUT.html", type=Path, help="the file to write")
+    parser.add_argument("--site", metavar="OUT", help="all lessons as a static site: not in this version")
+    parser.add_argument("--title", help="title of the page; default: the name of FILE")
+    parser.add_argument("--device", choices=DEVICES, default="auto")
+    parser.add_argument(
+        "--seed", type=_seed, default=0, metavar="N", help="of the random generators; default 0"
+    )
+    parser.add_argument("--lang", choices=LANGUAGES, help="language; default from LANG")
+    parser.set_defaults(run=_export)
 
 
 def _port(text: str) -> int:
@@ -209,15 +223,24 @@ def _trace(options: argparse.Namespace) -> int:
     if options.local:
         trace = _trace_here(options, source, settings.limits)
     else:
-        if len(source.encode()) > settings.source_bytes:
-            raise _Usage(
-                f"the program has {len(source.encode()):,} bytes; at most {settings.source_bytes:,} can be "
-                "traced. Keep the lines that show the problem and remove the rest."
-            )
-        request = TraceRequest(source=source, device=options.device, seed=options.seed)
-        trace = trace_once(request, settings.limits)
+        trace = _run_confined(options, source, settings)
     trace = explain(trace)
     _print(options, trace)
+    return _status(trace)
+
+
+def _run_confined(options: argparse.Namespace, source: str, settings: Settings) -> Trace:
+    size = len(source.encode())
+    if size > settings.source_bytes:
+        raise _Usage(
+            f"the program has {size:,} bytes; at most {settings.source_bytes:,} can be traced. "
+            "Keep the lines that show the problem and remove the rest."
+        )
+    request = TraceRequest(source=source, device=options.device, seed=options.seed)
+    return trace_once(request, settings.limits)
+
+
+def _status(trace: Trace) -> int:
     return {"stopped": EXIT_LIMIT, "crashed": EXIT_CRASHED}.get(trace.outcome.kind, 0)
 
 
@@ -267,6 +290,31 @@ def _language(options: argparse.Namespace) -> Language:
         if value := os.environ.get(name):
             return "zh" if value.startswith("zh") else "en"
     return "en"
+
+
+# ---- export
+
+
+def _export(options: argparse.Namespace) -> int:
+    # Loads templates and what renders them; the other commands do without.
+    from .web.export import FrontEndMissing, page_of
+
+    if options.site is not None:
+        raise _Usage("export --site is not in this version; export FILE -o OUT.html writes one program")
+    if options.file is None or options.output is None:
+        raise _Usage("export needs a FILE and -o OUT.html")
+    settings = Settings.from_env()
+    trace = draw(explain(_run_confined(options, _read(options.file), settings)))
+    title = options.title or ("program.py" if options.file == "-" else Path(options.file).name)
+    try:
+        page = page_of(trace, title, _language(options))
+        options.output.write_text(page, encoding="utf-8")
+    except FrontEndMissing as e:
+        raise _Usage(str(e)) from e
+    except OSError as e:
+        raise _Usage(f"cannot write {options.output}: {e.strerror}") from e
+    print(f"{options.output}: {len(page.encode()):,} bytes")
+    return _status(trace)
 
 
 # ---- check

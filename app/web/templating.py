@@ -345,6 +345,17 @@ class Templates:
         )
 
 
+def render(language: Language, template: str, **fields: object) -> str:
+    """Render a template that is no page of the server: it has no request and no `frame`.
+
+    Args:
+        language: Of its words.
+        template: Its name.
+        **fields: All it uses.
+    """
+    return _environment(language).get_template(template).render(**fields)
+
+
 def data_block(value: object) -> Markup:
     """JSON for `<script type="application/json">`: nothing in it can end the element.
 

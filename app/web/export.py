@@ -1,0 +1,72 @@
+"""One self-contained HTML file: the embed with its trace, styles and script inside. Works offline, for good.
+
+It asks nothing of a server, so a policy inside the file forbids it to ask for anything.
+"""
+
+import base64
+import hashlib
+import re
+
+from markupsafe import Markup
+
+from ..messages import Language, catalogue
+from ..resources import resource
+from ..schema import Trace
+from .figures import step_figure
+from .templating import data_block, render
+
+TEMPLATE = "export.html"
+_ENDS = re.compile(r"<(/(?:script|style)|!--)", re.IGNORECASE)
+
+
+class FrontEndMissing(RuntimeError):
+    """The scripts of the pages were not built."""
+
+    def __init__(self) -> None:
+        super().__init__("the front end is not built: run `make setup`")
+
+
+def page_of(trace: Trace, title: str, language: Language) -> str:
+    """Make a page of a trace.
+
+    Args:
+        trace: Explained and laid out.
+        title: Of the page.
+        language: Of its words and sentences.
+
+    Returns:
+        A whole HTML document.
+
+    Raises:
+        FrontEndMissing: The front end was not built.
+    """
+    styles, script = _built("embed.css"), _built("embed.js")
+    steps = len(trace.steps)
+    return render(
+        language,
+        TEMPLATE,
+        title=title,
+        lang="zh-Hans" if language == "zh" else "en",
+        policy=f"default-src 'none'; script-src {_hash(script)}; style-src {_hash(styles)}; img-src data:",
+        styles=Markup(styles),
+        script=Markup(script),
+        trace=data_block(trace.model_dump(mode="json", by_alias=True)),
+        messages=data_block(catalogue(language)),
+        figure=step_figure(trace, steps, language),
+        step=steps,
+        view="memory" if trace.graph is None else "both",
+    )
+
+
+def _built(name: str) -> str:
+    """A built file, safe inside `<style>` or `<script>`: nothing in it can end the element."""
+    path = resource("static") / "dist" / name
+    if not path.is_file():
+        raise FrontEndMissing
+    text = path.read_text(encoding="utf-8")
+    # Both can only stand in a string or a comment of what the build makes, where a backslash changes nothing.
+    return _ENDS.sub(r"<\\\1", text).strip()
+
+
+def _hash(text: str) -> str:
+    return f"'sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}'"
