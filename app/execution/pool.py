@@ -19,7 +19,7 @@ from .framing import encode_request
 from .running import Running
 from .zygote_client import Order, ZygoteClient
 
-DEVICES = ("cpu", "simulated-cuda")
+DEVICES = ("cpu",)
 """A real GPU is not among them: its driver cannot be bounded from here."""
 
 
@@ -180,12 +180,11 @@ class Pool:
     def _environment(self, request: RunRequest) -> Environment:
         """For a run that ends before it says in what it ran."""
         about = self._zygote.about
-        device = "simulated-cuda" if request.device == "simulated-cuda" else "cpu"
         return Environment(
             torch="" if about is None else about.torch,
             python="" if about is None else about.python,
-            device=device,
-            simulated=device != "cpu",
+            device="cpu",
+            simulated=False,
             seed=request.seed,
         )
 

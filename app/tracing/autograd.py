@@ -14,7 +14,8 @@ from typing import Any
 import torch
 
 from . import reading
-from .storage import Ledger, StorageRow, TensorRow
+from .rows import Running, StorageRow, TensorRow
+from .storage import Ledger
 from .stream import Stream
 
 _RAW = "_raw_saved_"
@@ -39,11 +40,13 @@ class Graph:
 
     Args:
         stream: Takes the events.
+        now: The statement that is running.
         ledger: Knows tensors and storages.
     """
 
-    def __init__(self, stream: Stream, ledger: Ledger) -> None:
+    def __init__(self, stream: Stream, now: Running, ledger: Ledger) -> None:
         self._stream = stream
+        self._now = now
         self._ledger = ledger
         self._ids: dict[Any, int] = {}
         self._freed: set[int] = set()
@@ -99,13 +102,13 @@ class Graph:
                 "kind": "node",
                 "id": node_id,
                 "name": self._stream.name(name),
-                "line": self._ledger.line,
+                "line": self._now.line,
                 "next_functions": edges,
                 "variable": variable,
                 "saved": self._saved(node_id, fn),
             }
         )
-        self._ledger.effects.autograd = True
+        self._now.effects.autograd = True
 
     # -- saved tensors
 
@@ -168,7 +171,7 @@ class Graph:
                 self._stream.events.append(
                     {"kind": "saved", "node": slot.node, "slot": slot.slot, "stale": stale}
                 )
-                self._ledger.effects.autograd = True
+                self._now.effects.autograd = True
         self._slots[storage.id] = alive
 
     # -- backward
@@ -205,7 +208,7 @@ class Graph:
             todo.extend(next_fn for next_fn, _ in fn.next_functions if next_fn is not None)
         if freed:
             self._stream.events.append({"kind": "saved-freed", "nodes": freed})
-            self._ledger.effects.autograd = True
+            self._now.effects.autograd = True
         return leaves
 
     def _is_freed(self, fn: Any) -> bool:

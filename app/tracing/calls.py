@@ -13,13 +13,15 @@ from . import reading
 from .autograd import Graph
 from .failures import FailureNotes
 from .ops import (
+    OpSchema,
     schema_of,
     tensors_among,
     tensors_returned,
     written_tensors,
 )
+from .rows import StorageRow, TensorRow
 from .statements import PROGRAM, Columns
-from .storage import Ledger, StorageRow, TensorRow
+from .storage import Ledger
 from .stream import Stream
 
 _EXPORTS = frozenset(
@@ -59,6 +61,18 @@ class _Api:
         self.serial_before = calls.range_serial
 
 
+class _Op:
+    """An op that is running. Its operands are held by the call itself as long as this is."""
+
+    __slots__ = ("event", "given", "rows", "schema")
+
+    def __init__(self, schema: OpSchema, given: list[Any]) -> None:
+        self.schema = schema
+        self.given = given
+        self.rows: list[TensorRow] = []
+        self.event: dict[str, Any] = {}
+
+
 class Calls:
     """Listens to the modes.
 
@@ -84,7 +98,11 @@ class Calls:
         """Rises with each statement that begins; an open API call of another statement is not ours."""
         self.range_serial = -1
         self.ops_heard = 0
+        self.hears_api = True
+        """API calls are told; else writes may go unheard and more must be looked at."""
         self.touched: dict[int, TensorRow] = {}
+        self.changed: dict[int, TensorRow] = {}
+        """Touched, and possibly changed in any way."""
         self.births: dict[int, Origin] = {}
         self.written: dict[int, StorageRow] = {}
         self.exported: dict[int, TensorRow] = {}
@@ -169,7 +187,8 @@ class Calls:
             return
         given = tensors_among(args, kwargs)
         for t in (*given[:1], *returned):
-            self.touch(t)
+            row = ledger.tensor(t)
+            self.changed[row.id] = row
         if token.name in _EXPORTS:
             for t in (*given, *returned):
                 self._export(t)
@@ -193,7 +212,9 @@ class Calls:
     def _born_without_op(self, source: Any, t: Any) -> None:
         row = self._ledger.tensor(t)
         if row.state is None and row.id not in self.births:
-            self.births[row.id] = self._origin(source)
+            storage = self._ledger.storage(source)
+            place = None if storage is None else storage.id
+            self.births[row.id] = (reading.view_key(source), place)
 
     def _export(self, t: Any) -> None:
         row = self.touch(t)
@@ -228,7 +249,7 @@ class Calls:
         self.touched[row.id] = row
         return row
 
-    def op_begins(self, func: Any, args: Any, kwargs: Any) -> dict[str, Any] | None:
+    def op_begins(self, func: Any, args: Any, kwargs: Any) -> "_Op | None":
         """See `ops.Listener`."""
         self.busy = True
         try:
@@ -240,29 +261,30 @@ class Calls:
         finally:
             self.busy = False
 
-    def _op_began(self, func: Any, args: Any, kwargs: Any) -> dict[str, Any]:
-        ledger = self._ledger
+    def _op_began(self, func: Any, args: Any, kwargs: Any) -> "_Op":
+        ledger, touched = self._ledger, self.touched
         self.ops_heard += 1
         if self._young:
             ledger.expire(self._young)
             self._young.clear()
-        inputs = []
-        for t in tensors_among(args, kwargs):
+        op = _Op(schema_of(func), tensors_among(args, kwargs))
+        for t in op.given:
             row = ledger.tensor(t)
-            ledger.storage(t, row)
-            self.touched[row.id] = row
-            inputs.append(row.id)
+            if row.storage is None:
+                ledger.storage(t, row)
+            touched[row.id] = row
+            op.rows.append(row)
         node = None
         if torch._C._current_graph_task_id() >= 0:
             current: Any = torch._C._current_autograd_node()
             node = None if current is None else self._stream.name(type(current).__name__)
             self.backward_roots_seen = False
-        event: dict[str, Any] = {
+        op.event = {
             "kind": "op",
-            "op": self._stream.name(schema_of(func).name),
+            "op": self._stream.name(op.schema.name),
             "api": self.api,
             "range": self.range_now(),
-            "inputs": inputs,
+            "inputs": [row.id for row in op.rows],
             "outputs": (),
             "views": (),
             "verdicts": (),
@@ -270,87 +292,81 @@ class Calls:
             "node": node,
             "failed": False,
         }
-        self._stream.events.append(event)
-        return event
+        self._stream.events.append(op.event)
+        return op
 
-    def op_ends(self, event: dict[str, Any], func: Any, args: Any, kwargs: Any, out: Any) -> None:
+    def op_ends(self, op: "_Op", func: Any, args: Any, kwargs: Any, out: Any) -> None:
         """See `ops.Listener`."""
         self.busy = True
         try:
             with torch._C.DisableTorchFunction():
-                self._op_ended(event, func, args, kwargs, out)
+                self._op_ended(op, args, kwargs, out)
         except Exception as error:
             self.failures.internal(error)
         finally:
             self.busy = False
 
-    def _op_ended(self, event: dict[str, Any], func: Any, args: Any, kwargs: Any, out: Any) -> None:
-        ledger = self._ledger
-        inputs = event["inputs"]
-        writes = [ledger.tensor(t) for t in written_tensors(schema_of(func), args, kwargs)]
-        written = [row.id for row in writes]
-        for row in writes:
-            if row.storage is not None:
-                self.written[row.storage.id] = row.storage
+    def _op_ended(self, op: "_Op", args: Any, kwargs: Any, out: Any) -> None:
+        ledger, event = self._ledger, op.event
+        writes: list[TensorRow] = []
+        if op.schema.written:
+            writes = [ledger.tensor(t) for t in written_tensors(op.schema, args, kwargs)]
+            for row in writes:
+                if row.storage is not None:
+                    self.written[row.storage.id] = row.storage
         newest = ledger.next_storage_id()
         outputs, views, verdicts = [], [], []
         for t in tensors_returned(out):
             row = ledger.tensor(t)
             storage = ledger.storage(t, row)
             self.touched[row.id] = row
+            row.look = key = reading.view_key(t)
             outputs.append(row.id)
-            views.append(self._stream.view(reading.view_key(t)))
-            if row.id in inputs:
-                verdicts.append("in-place" if row.id in written else "same")
+            views.append(self._stream.view(key))
+            if row in op.rows:
+                verdicts.append("in-place" if row in writes else "same")
                 continue
-            is_new_storage = storage is None or storage.id >= newest
-            if is_new_storage and storage is not None:
+            if storage is not None and storage.id >= newest:
+                storage.versionless = False
                 self._young.append(storage)
-            shares = storage is not None and self._among(storage, args, kwargs)
+            shares = storage is not None and any(r.storage is storage for r in op.rows)
             verdicts.append("view" if shares else "fresh")
             if row.state is None:
-                sources = tensors_among(args, kwargs)
-                self.births.setdefault(row.id, self._origin(sources[0]) if sources else None)
-                self._transfer(sources, t, row)
-        if written and not outputs:
-            verdicts = []
+                self.births.setdefault(row.id, self._origin(op) if op.rows else None)
+                if len(op.given) == 1:
+                    self._transfer(op.given[0], t, row)
         event["outputs"], event["views"] = outputs, views
-        event["verdicts"], event["writes"] = verdicts, written
+        event["verdicts"], event["writes"] = verdicts, [row.id for row in writes]
         self.failures.made(outputs, event["range"])
 
-    def _among(self, storage: StorageRow, args: Any, kwargs: Any) -> bool:
-        """One of the arguments has this storage."""
-        return any(self._ledger.tensor(t).storage is storage for t in tensors_among(args, kwargs))
+    def _origin(self, op: "_Op") -> Origin:
+        """The first operand, as it looked when last read."""
+        row = op.rows[0]
+        key = row.state[0] if row.state is not None else row.look
+        if key is None:
+            key = reading.view_key(op.given[0])
+        return (key, None if row.storage is None else row.storage.id)
 
-    def _origin(self, source: Any) -> Origin:
-        row = self._ledger.tensor(source)
-        storage = self._ledger.storage(source, row)
-        return (reading.view_key(source), None if storage is None else storage.id)
-
-    def _transfer(self, sources: list[Any], t: Any, row: TensorRow) -> None:
+    def _transfer(self, source: Any, t: Any, row: TensorRow) -> None:
         """A copy to another device, when the op made its output from a tensor elsewhere."""
-        if len(sources) != 1:
-            return
-        there, here = reading.get_device(sources[0]), reading.get_device(t)
+        there, here = reading.get_device(source), reading.get_device(t)
         if there != here and "meta" not in (there.type, here.type):
             self._stream.events.append(
                 {
                     "kind": "transfer",
-                    "source": self._ledger.tensor(sources[0]).id,
+                    "source": self._ledger.tensor(source).id,
                     "target": row.id,
                     "nbytes": reading.numel(t) * reading.element_size(t),
                 }
             )
 
-    def op_raised(
-        self, event: dict[str, Any], func: Any, args: Any, kwargs: Any, error: BaseException
-    ) -> None:
+    def op_raised(self, op: "_Op", func: Any, args: Any, kwargs: Any, error: BaseException) -> None:
         """See `ops.Listener`."""
-        event["failed"] = True
+        op.event["failed"] = True
         self.busy = True
         try:
             with torch._C.DisableTorchFunction():
-                node = event["node"]
+                node = op.event["node"]
                 self.failures.note(
                     error,
                     args,

@@ -13,12 +13,14 @@ import torch
 from ..schema import Limits
 from .autograd import Graph
 from .calls import Calls
-from .changes import Effects, layers_between
+from .changes import layers_between
+from .contents import FULL_RECORDS, Contents
 from .folding import Folded, compact
 from .lines import LimitReached, OpenStep
 from .names import Names
+from .rows import Running, StorageRow, TensorRow
 from .statements import StatementMap
-from .storage import FULL_RECORDS, Ledger, TensorRow
+from .storage import Ledger
 from .stream import Stream
 
 _CREDIT_PER_STEP = 250
@@ -33,7 +35,9 @@ class StepObserver:
         statements: StatementMap,
         limits: Limits,
         stream: Stream,
+        now: Running,
         ledger: Ledger,
+        contents: Contents,
         graph: Graph,
         calls: Calls,
         names: Names,
@@ -41,7 +45,9 @@ class StepObserver:
         self._statements = statements
         self._limits = limits
         self._stream = stream
+        self._now = now
         self._ledger = ledger
+        self._contents = contents
         self._graph = graph
         self._calls = calls
         self._names = names
@@ -85,10 +91,10 @@ class StepObserver:
             raise LimitReached("time-limit", f"{self._limits.wall_s:g} s")
 
     def _make_current(self, step: OpenStep) -> None:
-        ledger = self._ledger
-        ledger.effects = step.effects
-        ledger.line = self._statements.rows[step.statement][1]
-        ledger.full_records = self._executions[step.statement] <= FULL_RECORDS
+        now = self._now
+        now.effects = step.effects
+        now.line = self._statements.rows[step.statement][1]
+        now.full_records = self._executions[step.statement] <= FULL_RECORDS
         self._calls.failures.frame = step.watch.frame_id
 
     def end(self, step: OpenStep, depth: int, caller: OpenStep | None) -> None:
@@ -206,46 +212,51 @@ class StepObserver:
 
     def _look_at_tensors(self, frame: int, variables: dict[str, Any], statement: int | None) -> None:
         """Everything that may have changed. Holds tensors; holds none when it returns."""
-        calls, ledger = self._calls, self._ledger
-        seen: set[int] = set()
+        calls, ledger, contents = self._calls, self._ledger, self._contents
+        glance = ledger.glance if self._calls.hears_api else ledger.look_closely
         for t in self._scan(frame, variables, statement):
-            if id(t) not in seen:
-                seen.add(id(t))
-                ledger.glance(t)
+            glance(t)
         if not calls.backward_roots_seen:
             calls.after_backward(ledger.with_grad_fn())
-        while calls.touched or calls.written or ledger.written:
-            rows, calls.touched = list(calls.touched.values()), {}
-            storages = {**calls.written, **ledger.written}
-            calls.written, ledger.written = {}, {}
+        while calls.touched or calls.changed or calls.written or contents.written:
+            touched, calls.touched = calls.touched, {}
+            changed, calls.changed = calls.changed, {}
+            storages = {**calls.written, **contents.written}
+            calls.written, contents.written = {}, {}
             for storage in storages.values():
-                rows.extend(storage.tensors.values())
-            for row in {r.id: r for r in rows}.values():
+                changed.update(storage.tensors)
+            for row in list(changed.values()):
                 t = row.ref()
                 if t is not None:
                     ledger.update(t)
-            for storage in storages.values():
-                self._graph.check_versions(storage)
+            for row_id, row in touched.items():
+                if row_id not in changed and (t := row.ref()) is not None:
+                    ledger.look_closely(t)
+            self._check_versions(storages)
         for row_id in list(calls.exported):
             t = calls.exported[row_id].ref()
             if t is None:
                 del calls.exported[row_id]
             else:
-                ledger.update(t)
-        if ledger.written:
-            self._look_at_tensors_again()
-        self._tell_births(seen)
+                ledger.look_closely(t)
+        if contents.written:
+            self._look_at_written_again()
+        self._tell_births()
 
-    def _look_at_tensors_again(self) -> None:
-        """An exported storage was found written: look at who else is on it or over its bytes."""
-        storages, self._ledger.written = self._ledger.written, {}
+    def _look_at_written_again(self) -> None:
+        """An exported storage was found written: look at who else is on it."""
+        storages, self._contents.written = self._contents.written, {}
         for storage in storages.values():
             for t in self._ledger.siblings(storage):
                 self._ledger.update(t)
-            self._graph.check_versions(storage)
-        self._ledger.written = {}
+        self._check_versions(storages)
+        self._contents.written = {}
 
-    def _tell_births(self, named: set[int]) -> None:
+    def _check_versions(self, storages: dict[int, StorageRow]) -> None:
+        for storage in storages.values():
+            self._graph.check_versions(storage)
+
+    def _tell_births(self) -> None:
         """New tensors and the layers in which they differ from what they were made from."""
         births, self._calls.births = self._calls.births, {}
         for row in self._ledger.take_new_rows():
@@ -254,7 +265,7 @@ class StepObserver:
             origin = births.get(row.id)
             if row.id not in births:
                 origin = self._ledger.origin_of(row)
-            self._ledger.effects.bear(row.id, _differs(origin, row))
+            self._now.effects.bear(row.id, _differs(origin, row))
 
     # -- names
 
@@ -305,7 +316,7 @@ class StepObserver:
             self._names.frames[frame][variable] = paths
         else:
             self._names.frames[frame].pop(variable, None)
-        effects: Effects = self._ledger.effects
+        effects = self._now.effects
         for path in {**before, **paths}:
             old, new = before.get(path), paths.get(path)
             if old != new:

@@ -82,14 +82,37 @@ def view_key(t: Any) -> tuple[Any, ...]:
     What PyTorch raises on is None.
     """
     layout = get_layout(t)
+    kind = type(t)
+    if layout is torch.strided and (kind is torch.Tensor or kind is torch.nn.Parameter):
+        try:  # the common case, without symbolic sizes or lazy parameters
+            return (
+                tuple(get_shape(t)),
+                stride_of(t),
+                offset_of(t),
+                dtype_name(get_dtype(t)),
+                "torch.strided",
+                device_name(get_device(t)),
+                is_contiguous(t),
+                is_conj(t),
+                is_neg(t),
+                get_requires_grad(t),
+                get_is_leaf(t),
+            )
+        except Exception:
+            return _careful_view_key(t, layout)
+    return _careful_view_key(t, layout)
+
+
+def _careful_view_key(t: Any, layout: Any) -> tuple[Any, ...]:
+    """The same, for layouts and subclasses that raise on some of it."""
     shape: tuple[int, ...] | None
-    stride: tuple[int, ...] | None
     try:
         shape = tuple(map(int, get_shape(t)))
     except Exception:
         shape = None
+    stride: tuple[int, ...] | None = None
     offset: int | None = None
-    stride = contiguous = None
+    contiguous: bool | None = None
     conj = neg = False
     if layout is torch.strided and shape is not None:
         try:

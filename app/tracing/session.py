@@ -20,6 +20,7 @@ from ..schema import Limits, RunRequest
 from .autograd import Graph
 from .calls import Calls
 from .compiler import hide_from_dynamo
+from .contents import Contents
 from .failures import message_of, program_frames, reason_of
 from .fingerprint import fingerprint
 from .lines import LimitReached, Lines
@@ -27,6 +28,7 @@ from .names import Names
 from .observer import StepObserver
 from .ops import ApiMode, OpMode
 from .output import Redirected
+from .rows import Running
 from .statements import PROGRAM, Columns, StatementMap
 from .storage import Ledger
 from .stream import Stream
@@ -124,14 +126,19 @@ class _Run:
         stream, limits = self._stream, self._limits
         if self._statements.uses_compiler:
             hide_from_dynamo()
-        ledger = Ledger(stream, limits.value_elements)
-        graph = Graph(stream, ledger)
+        now = Running()
+        contents = Contents(stream, now, limits.value_elements)
+        ledger = Ledger(stream, now, contents)
+        graph = Graph(stream, now, ledger)
         ledger.node_of = graph.node_of
         calls = Calls(stream, ledger, graph, self._statements.columns)
-        observer = StepObserver(self._statements, limits, stream, ledger, graph, calls, Names(MODULE))
+        observer = StepObserver(
+            self._statements, limits, stream, now, ledger, contents, graph, calls, Names(MODULE)
+        )
         observer.use_globals(self._variables)
         lines = Lines(self._statements, observer)
-        api_mode: Any = None if self._statements.uses_compiler else ApiMode(calls)
+        calls.hears_api = not self._statements.uses_compiler
+        api_mode: Any = ApiMode(calls) if calls.hears_api else None
         error = None
         with _InPlaceOfMain(self._module, self._source, self._argv), Redirected(stream, limits):
             with OpMode(calls):

@@ -1,0 +1,188 @@
+"""What is in the storages: bytes, and values that do not follow from recorded bytes.
+
+Small storages are recorded whole whenever they change, so that all tensors on one show the same memory.
+Values are recorded beside that only for what no recorded bytes give: other layouts, quantized tensors,
+and tensors on storages too large to record, those as a summary when they are large themselves.
+"""
+
+import base64
+from typing import Any
+
+import torch
+
+from . import reading
+from .rows import Running, State, StorageRow, TensorRow
+from .stream import Stream
+
+SMALL_VALUES_BYTES = 256
+"""Storages up to this size are recorded at every change."""
+
+FULL_RECORDS = 3
+"""Executions of a statement during which larger storages are recorded as well."""
+
+
+class Contents:
+    """Reads and records what storages hold.
+
+    Args:
+        stream: Takes the events.
+        now: The statement that is running.
+        value_elements: Tensors up to this size are recorded with their values.
+    """
+
+    def __init__(self, stream: Stream, now: Running, value_elements: int) -> None:
+        self._stream = stream
+        self._value_elements = value_elements
+        self.small_bytes = value_elements * 8
+        """Storages up to this size are recorded."""
+        self._now = now
+        self.written: dict[int, StorageRow] = {}
+        """Storages whose bytes were found changed: others on them must be looked at."""
+
+    def look_at_bytes(self, t: Any, row: StorageRow) -> None:
+        """Compare a storage's bytes with what was last seen of them. Its size and address are known."""
+        nbytes, address = row.nbytes, row.address
+        if row.device != "cpu":
+            return
+        if nbytes > self.small_bytes:
+            self._look_at_large(t, row)
+            return
+        if nbytes and not address:
+            return
+        data = reading.read_bytes(address, nbytes)
+        if data == row.data and row.recorded:
+            return
+        if row.data is not None and data != row.data:
+            self._bytes_changed(row, row.data, data)
+        row.data = data
+        self._record_bytes(row, data)
+
+    def _record_bytes(self, row: StorageRow, data: bytes) -> None:
+        if len(data) <= SMALL_VALUES_BYTES or self._now.full_records:
+            text: str | None = base64.b64encode(data).decode()
+        elif row.recorded is False:
+            return
+        else:
+            text = None
+        row.recorded = text is not None
+        self._stream.events.append({"kind": "bytes", "storage": row.id, "data": text})
+
+    def _look_at_large(self, t: Any, row: StorageRow) -> None:
+        """A storage too large to record: a checksum tells whether its bytes changed."""
+        if row.data is not None:
+            row.data = None
+            row.recorded = False
+            self._stream.events.append({"kind": "bytes", "storage": row.id, "data": None})
+        version = reading.version_of(t)
+        if row.digest is not None and version is not None and not row.versionless:
+            return
+        if row.address and (row.versionless or version is None):
+            digest = reading.digest(row.address, row.nbytes)
+            if row.digest is not None and digest != row.digest:
+                for other in row.tensors.values():
+                    self._now.effects.touch(other.id, {"data"})
+            row.digest = digest
+
+    def _bytes_changed(self, row: StorageRow, old: bytes, new: bytes) -> None:
+        """Tell each tensor on a storage whether bytes of its own changed."""
+        self.written[row.id] = row
+        for other in list(row.tensors.values()):
+            state = other.state
+            if state is None or other.ref() is None:
+                continue
+            if _covers_change(state[0], old, new):
+                self._now.effects.touch(other.id, {"data"})
+                self._tell_owners(other)
+
+    def _tell_owners(self, row: TensorRow) -> None:
+        """A gradient's values changed: that is a change of autograd for the tensor it belongs to."""
+        for owner in row.grad_of:
+            self._now.effects.touch(owner, {"autograd"})
+
+    def look_at_values(self, t: Any, row: TensorRow, storage: StorageRow | None, state: State) -> None:
+        """Record values that do not follow from recorded bytes: other layouts, large tensors."""
+        key = state[0]
+        decodable = (
+            storage is not None
+            and storage.device == "cpu"
+            and storage.nbytes <= self.small_bytes
+            and key[4] == "torch.strided"
+            and key[0] is not None
+            and state[5] is None
+        )
+        if decodable:
+            if row.valued:
+                row.valued = False
+                self._emit_values(row, None, None)
+            return
+        if key[5] != "cpu" or (storage is not None and storage.device != "cpu"):
+            return
+        if storage is not None and state[5] is None:
+            values_key = (state[2], state[1], storage.digest, key)
+            if row.valued and (
+                not self._now.full_records or (values_key == row.values_key and state[2] is not None)
+            ):
+                return
+            row.values_key = values_key
+        self._read_values(t, row, storage, key)
+
+    def _read_values(self, t: Any, row: TensorRow, storage: StorageRow | None, key: tuple[Any, ...]) -> None:
+        try:
+            if storage is not None and not reading.is_readable(t, storage.nbytes, storage.address):
+                if row.valued:
+                    self._emit_values(row, None, None)
+                return
+            count = reading.numel(t)
+        except (RuntimeError, NotImplementedError, ValueError):
+            count = 0 if key[0] is None else 1 << 62
+            if key[0] is not None or not reading.get_is_nested(t):
+                return
+        if count <= self._value_elements:
+            values = reading.nested_values(t)
+            if values is None or (row.valued and storage is None and values == row.values_key):
+                return
+            if storage is None or key[4] != "torch.strided":
+                if row.valued:
+                    self._now.effects.touch(row.id, {"data"})
+                    self._tell_owners(row)
+                row.values_key = values
+            self._emit_values(row, values, None)
+        elif key[4] == "torch.strided" and key[3] != "torch.bool":
+            self._emit_values(row, None, reading.summary(t))
+
+    def _emit_values(self, row: TensorRow, values: Any, summary: Any) -> None:
+        row.valued = values is not None or summary is not None
+        self._stream.events.append({"kind": "values", "tensor": row.id, "values": values, "summary": summary})
+
+
+def _covers_change(key: tuple[Any, ...], old: bytes, new: bytes) -> bool:
+    """Bytes that differ between `old` and `new` lie under an element of the view."""
+    shape, stride, offset = key[0], key[1], key[2]
+    if len(old) != len(new):
+        return True
+    if shape is None or stride is None or offset is None or 0 in shape:
+        return shape is None
+    size = torch_element_size(key[3])
+    if key[6]:
+        count = 1
+        for n in shape:
+            count *= n
+        start, end = offset * size, (offset + count) * size
+        return old[start:end] != new[start:end]
+    offsets = [offset]
+    for n, s in zip(shape, stride, strict=True):
+        if s and n > 1:
+            offsets = [o + i * s for o in offsets for i in range(n)]
+    return any(old[o * size : (o + 1) * size] != new[o * size : (o + 1) * size] for o in offsets)
+
+
+_sizes: dict[str, int] = {}
+
+
+def torch_element_size(dtype_name: str) -> int:
+    """Bytes of one element of a dtype by its name."""
+    size = _sizes.get(dtype_name)
+    if size is None:
+        dtype = getattr(torch, dtype_name.removeprefix("torch."))
+        size = _sizes[dtype_name] = dtype.itemsize
+    return size

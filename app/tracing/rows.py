@@ -1,0 +1,78 @@
+"""What is kept of a tensor and of a storage while a program runs: a row each, and no reference to either.
+
+`storage.Ledger` makes the rows; `contents.Contents` fills in what was read of bytes and values. `Running`
+says which statement runs, to all who write down what it does.
+"""
+
+import weakref
+from typing import Any
+
+from .changes import Effects
+
+State = tuple[Any, int | None, int | None, int | None, int | None, str | None]
+"""A tensor's state: view key, storage id, version, node, `.grad` id, quantizer."""
+
+
+class TensorRow:
+    """What is known of a tensor."""
+
+    __slots__ = ("grad_of", "id", "look", "ref", "state", "storage", "valued", "values_key")
+
+    def __init__(self, tensor_id: int, ref: "weakref.ref[Any]") -> None:
+        self.id = tensor_id
+        self.ref = ref
+        self.state: State | None = None
+        self.look: Any = None
+        """Its view key when an op last returned it, below autograd."""
+        self.storage: StorageRow | None = None
+        self.grad_of: set[int] = set()
+        """Ids of the tensors whose `.grad` it is."""
+        self.valued = False
+        """Its values travel with it rather than with its storage."""
+        self.values_key: Any = None
+
+
+class StorageRow:
+    """What is known of a storage."""
+
+    __slots__ = (
+        "address",
+        "data",
+        "device",
+        "digest",
+        "id",
+        "impl",
+        "nbytes",
+        "recorded",
+        "tensors",
+        "versionless",
+    )
+
+    def __init__(self, storage_id: int, impl: int, nbytes: int, address: int, device: str) -> None:
+        self.id = storage_id
+        self.impl = impl
+        self.nbytes = nbytes
+        self.address = address
+        self.device = device
+        self.data: bytes | None = None
+        """The last observed bytes of a small storage."""
+        self.recorded: bool | None = None
+        """The trace has these bytes; False when it was told that it has not; None before either."""
+        self.digest: int | None = None
+        self.tensors: dict[int, TensorRow] = {}
+        self.versionless = True
+        """It can be written without a version counter: exported to NumPy, or not made by an op."""
+
+
+class Running:
+    """The statement that is running."""
+
+    __slots__ = ("effects", "full_records", "line")
+
+    def __init__(self) -> None:
+        self.effects = Effects(0)
+        """What it has done so far."""
+        self.full_records = True
+        """Storages of more than a few cells are recorded at this execution."""
+        self.line: int | None = None
+        """Its first line."""
