@@ -16,8 +16,9 @@ from rich.console import Console
 
 from .check import check_lessons
 from .drawing import draw
-from .errors import AppError, SandboxUnavailable
+from .errors import AppError, DeviceUnavailable, SandboxUnavailable
 from .execution import trace_once
+from .execution.pool import DEVICES as DEVICES_CONFINED
 from .explaining import explain
 from .local import trace_here
 from .messages import LANGUAGES, Language, text_of
@@ -190,10 +191,8 @@ def _serve(options: argparse.Namespace) -> int:
     os.environ.update({name: str(value) for name, value in given.items() if value is not None})
     if options.require_sandbox:
         os.environ["REQUIRE_SANDBOX"] = "1"
-    if options.device == "cuda":
-        raise _Usage(
-            "a real GPU cannot be confined, so no program is run on one; use --device simulated-cuda"
-        )
+    if options.device not in ("auto", *DEVICES_CONFINED):
+        raise DeviceUnavailable(options.device, DEVICES_CONFINED)
     settings = Settings.from_env()
     if settings.lessons is not None and not settings.lessons.is_dir():
         raise _Usage(f"{settings.lessons} is not a folder")

@@ -199,6 +199,11 @@ def test_serve_demands_a_sandbox_when_told_to(monkeypatch, capsys):
     assert "no seccomp" in capsys.readouterr().err
 
 
+def test_serve_refuses_a_device_that_no_program_may_use(capsys):
+    assert cli.main(["serve", "--device", "cuda"]) == 2
+    assert "cuda" in capsys.readouterr().err
+
+
 def test_serve_refuses_lessons_that_are_not_there(capsys, monkeypatch):
     monkeypatch.setattr(os, "environ", dict(os.environ))
 
