@@ -237,6 +237,31 @@ def test_the_guilty_line_of_a_modified_saved_tensor_is_named(why):
             "inference_mode",
         ),
         ("a = torch.ones(3)\ni = torch.tensor([0.5])\na[i]", "index-dtype", ("a", "i"), "int64"),
+        (
+            "r = torch.nn.LSTM(10, 5)\na = torch.ones(3, 2, 4)\nr(a)",
+            "input-size",
+            ("a",),
+            "10 features and got 4",
+        ),
+        (
+            "n = torch.nn.LayerNorm(8)\na = torch.ones(2, 4)\nn(a)",
+            "input-size",
+            ("a",),
+            "8 features and got 4",
+        ),
+        ("torch.tensor([[1, 2], [3]])", "ragged-list", (), "differ in length (2 and 1)"),
+        ("a = torch.ones(2, 3)\na.permute(0, 1, 2)", "dim-count", ("a",), "another number of dimensions"),
+        ("a = torch.ones(3)\nm = torch.tensor([True])\na[m]", "mask-shape", ("a", "m"), "it has shape [1]"),
+        ("a = torch.ones(2)\nb = None\na + b", "not-a-tensor", ("a",), "NoneType"),
+        ("a = torch.zeros(2, 2)\ntorch.linalg.inv(a)", "singular-matrix", ("a",), "has no inverse"),
+        ("a = torch.ones(2)\na.to('gpu')", "unknown-device", ("a",), "gpu is no device"),
+        ("torch.nn.Module()(1)", "no-forward", (), "this one has none"),
+        (
+            "w = torch.ones(2, requires_grad=True)\ny = w * 2\ny.backward(torch.ones(3))",
+            "gradient-shape",
+            ("y",),
+            "[2] was needed, [3] came",
+        ),
         ("torch.optim.SGD([], lr=1)", "optimizer-empty", (), "parameters"),
         ("torch.nn.Linear(2, 2).load_state_dict({})", "state-dict", (), "do not fit"),
         ("x = 1 / 0", "python-error", (), "ZeroDivisionError"),
@@ -408,7 +433,7 @@ def test_deep_recursion_is_explained_in_bounded_work(trace_of):
 
 
 def test_rules_are_told_apart():
-    from tensor_anatomy.explaining.errors import RULES
+    from tensor_anatomy.explaining.rules import RULES
     from tensor_anatomy.messages import catalogue
 
     for rule in RULES:

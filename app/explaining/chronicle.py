@@ -11,7 +11,18 @@ from collections.abc import Iterable, Iterator
 from functools import cached_property
 from typing import Generic, TypeVar
 
-from ..schema import Event, GraphNode, OpCall, Statement, Step, StorageBytes, TensorState, TensorView, Trace
+from ..schema import (
+    Event,
+    GraphNode,
+    Op,
+    Statement,
+    Step,
+    StorageBytes,
+    TensorState,
+    TensorView,
+    Trace,
+    op_of,
+)
 
 T = TypeVar("T")
 
@@ -115,7 +126,8 @@ class Chronicle:
                 self.nodes[event.id] = event
                 self.node_born.setdefault(event.id, number)
             case "op":
-                for output, verdict, view in zip(event.outputs, event.verdicts, event.views, strict=False):
+                site = self.trace.sites[event.site]
+                for output, verdict, view in zip(event.outputs, site.verdicts, site.views, strict=False):
                     self._op_views.setdefault(output, Timeline()).put(number, view)
                     if verdict in ("fresh", "view"):
                         self.made_by.setdefault(output, []).append(number)
@@ -228,13 +240,13 @@ class Chronicle:
                 found.append(tensor)
         return found
 
-    def op(self, event: int) -> OpCall:
+    def op(self, event: int) -> Op:
         """The op recorded by event number `event`."""
         found = self.events[event]
         assert found.kind == "op"
-        return found
+        return op_of(self.trace, found)
 
-    def op_name(self, op: OpCall) -> str:
+    def op_name(self, op: Op) -> str:
         """`aten::mul_.Tensor`."""
         return self.trace.names[op.op]
 

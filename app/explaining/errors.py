@@ -6,218 +6,14 @@ messages `error.x` (why) and `error.x.fix` (what to do) in the catalogues. What 
 """
 
 import re
-from collections.abc import Callable
-from dataclasses import dataclass, field
 from typing import Any
 
 from ..schema import Explanation, Layer, Trace
 from .chronicle import Chronicle
 from .failure import FailedCall
 from .operands import ADVICE, Advice
+from .rules import RULES
 from .wording import say
-
-Judge = Callable[[FailedCall], Advice]
-
-
-@dataclass(frozen=True)
-class Rule:
-    """How a class of error is recognised."""
-
-    name: str
-    pattern: re.Pattern[str]
-    layer: Layer | None
-    judge: Judge = field(repr=False)
-
-
-def _rule(name: str, layer: Layer | None, pattern: str) -> Rule:
-    return Rule(name, re.compile(pattern, re.DOTALL), layer, ADVICE.get(name, ADVICE[""]))
-
-
-RULES: tuple[Rule, ...] = (
-    _rule(
-        "saved-tensor-modified",
-        "autograd",
-        r"modified by an inplace operation: \[.*?\](?:, which is output \d+ of (?P<node>\w+?)0?,)? "
-        r"is at version (?P<version>\d+); expected version (?P<expected>\d+)",
-    ),
-    _rule("saved-tensor-modified-by-hook", "autograd", r"saved tensor pack hook is modifying its input"),
-    _rule("view-stride", "metadata", r"view size is not compatible with input tensor's size and stride"),
-    _rule(
-        "view-size", "metadata", r"shape '(?P<wanted>\[[^\]]*\])' is invalid for input of size (?P<size>\d+)"
-    ),
-    _rule(
-        "overlapping-write",
-        "data",
-        r"more than one element of the written-to tensor refers to a single memory location",
-    ),
-    _rule("overlapping-write-source", "data", r"some elements of the input tensor and the written-to tensor"),
-    _rule(
-        "leaf-in-place",
-        "autograd",
-        r"a (?P<view>view of a )?leaf Variable that requires grad is being used in an in-place operation",
-    ),
-    _rule("backward-twice", "autograd", r"Trying to backward through the graph a second time"),
-    _rule(
-        "no-graph", "autograd", r"element \d+ of tensors does not require grad and does not have a grad_fn"
-    ),
-    _rule("backward-non-scalar", "autograd", r"grad can be implicitly created only for scalar outputs"),
-    _rule("unused-in-graph", "autograd", r"appears to not have been used in the graph"),
-    _rule(
-        "integer-requires-grad", "autograd", r"[Oo]nly Tensors of floating point (?:and complex )?dtype can"
-    ),
-    _rule("integer-requires-grad", "autograd", r"only Tensors of floating point dtype can require gradients"),
-    _rule("requires-grad-non-leaf", "autograd", r"you can only change requires_grad flags of leaf variables"),
-    _rule("detach-view", "autograd", r"Can't detach views in-place"),
-    _rule("deepcopy-non-leaf", "autograd", r"Only Tensors created explicitly by the user.* deepcopy"),
-    _rule("no-grad-view", "autograd", r"A view was created in no_grad mode and is being modified inplace"),
-    _rule("inference-tensor", "autograd", r"Inference tensors? cannot be|Inplace update to inference tensor"),
-    _rule("multi-output-view", "autograd", r"output of a function that returns multiple views"),
-    _rule("numpy-requires-grad", "autograd", r"Can't call numpy\(\) on Tensor that requires grad"),
-    _rule("vmap-in-place", "data", r"vmap: inplace arithmetic"),
-    _rule("vmap-item", "data", r"vmap: It looks like you're calling \.item\(\)"),
-    _rule(
-        "matmul-shape",
-        "metadata",
-        r"mat1 and mat2 shapes cannot be multiplied \((?P<left>\d+x(?P<inner_left>\d+)) and "
-        r"(?P<right>(?P<inner_right>\d+)x\d+)\)",
-    ),
-    _rule(
-        "matmul-shape",
-        "metadata",
-        r"size mismatch, got input \(\d+\), mat \((?P<left>\d+x(?P<inner_left>\d+))\), "
-        r"vec \((?P<right>(?P<inner_right>\d+))\)",
-    ),
-    _rule(
-        "matmul-shape",
-        "metadata",
-        r"inconsistent tensor size, expected tensor \[(?P<left>(?P<inner_left>\d+))\] and src "
-        r"\[(?P<right>(?P<inner_right>\d+))\]",
-    ),
-    _rule(
-        "bmm-shape",
-        "metadata",
-        r"Expected size for first two dimensions of batch2 tensor to be: \[(?P<want>[^\]]*)\] "
-        r"but got: \[(?P<got>[^\]]*)\]",
-    ),
-    _rule(
-        "broadcast-shape",
-        "metadata",
-        r"size of tensor a \((?P<a>\d+)\) must match the size of tensor b \((?P<b>\d+)\) "
-        r"at non-singleton dimension (?P<dim>\d+)",
-    ),
-    _rule(
-        "broadcast-shape",
-        "metadata",
-        r"output with shape \[(?P<a>[^\]]*)\] doesn't match the broadcast shape \[(?P<b>[^\]]*)\](?P<dim>)",
-    ),
-    _rule(
-        "expand-shape",
-        "metadata",
-        r"expanded size of the tensor \((?P<want>\d+)\) must match the existing size \((?P<got>\d+)\) "
-        r"at non-singleton dimension (?P<dim>\d+)",
-    ),
-    _rule("cat-shape", "metadata", r"Sizes of tensors must match except in dimension (?P<dim>\d+)"),
-    _rule("cat-shape", "metadata", r"Tensors must have same number of dimensions(?P<dim>)"),
-    _rule("cat-shape", "metadata", r"stack expects each tensor to be equal size(?P<dim>)"),
-    _rule(
-        "channels-shape",
-        "metadata",
-        r"to have (?P<want>\d+) channels, but got (?P<got>\d+) channels instead",
-    ),
-    _rule(
-        "batch-size",
-        "metadata",
-        r"Expected input batch_size \((?P<input>\d+)\) to match target batch_size \((?P<target>\d+)\)",
-    ),
-    _rule("target-out-of-range", "data", r"Target (?P<target>-?\d+) is out of bounds"),
-    _rule(
-        "dim-out-of-range",
-        "metadata",
-        r"Dimension out of range \(expected to be in range of \[(?P<low>-?\d+), (?P<high>-?\d+)\], "
-        r"but got (?P<got>-?\d+)\)",
-    ),
-    _rule(
-        "index-out-of-range",
-        "metadata",
-        r"index (?P<index>-?\d+) is out of bounds for dimension (?P<dim>\d+) with size (?P<size>\d+)",
-    ),
-    _rule(
-        "index-out-of-range",
-        "metadata",
-        r"(?:index|Index) out of range in self(?P<index>)(?P<dim>)(?P<size>)",
-    ),
-    _rule("too-many-indices", "metadata", r"too many indices for tensor of dimension (?P<dim>\d+)"),
-    _rule(
-        "dtype-cast",
-        "metadata",
-        r"result type (?P<found>\w+) can't be cast to the desired output type (?P<wanted>\w+)",
-    ),
-    _rule(
-        "dtype-mismatch",
-        "metadata",
-        r"expected (?:target )?(?:scalar type|dtype to be) (?P<wanted>[\w ]+?),? "
-        r"but (?:found|got) (?P<found>\w+)",
-    ),
-    _rule(
-        "dtype-mismatch",
-        "metadata",
-        r"expected m1 and m2 to have the same dtype, but got: (?P<wanted>[\w ]+) != (?P<found>[\w ]+)",
-    ),
-    _rule(
-        "dtype-mismatch",
-        "metadata",
-        r"must have the same dtype, but got (?P<wanted>\w+)(?:, \w+,)? and (?P<found>\w+)",
-    ),
-    _rule(
-        "dtype-mismatch",
-        "metadata",
-        r"expected both (?:vectors|tensors|inputs) to have same dtype, "
-        r"but found (?P<wanted>\w+) and (?P<found>\w+)",
-    ),
-    _rule(
-        "dtype-mismatch",
-        "metadata",
-        r"Index put requires the source and destination dtypes match, "
-        r"got (?P<wanted>\w+) .* and (?P<found>\w+)",
-    ),
-    _rule(
-        "index-dtype",
-        "metadata",
-        r"tensors used as indices must be long|expected (?:index|tensor for argument #1 'indices').* dtype|"
-        r"Expected (?:dtype int64 for index|tensor for argument #1 'indices')",
-    ),
-    _rule(
-        "dtype-unsupported",
-        "metadata",
-        r"could not infer output dtype|not implemented for '\w+'|Subtraction, the `-` operator, with",
-    ),
-    _rule("device-mismatch", "device", r"Expected all tensors to be on the same device"),
-    _rule("device-numpy", "device", r"can't convert \S+ device type tensor to numpy"),
-    _rule("meta-no-data", "data", r"Cannot copy out of meta tensor|cannot be called on meta tensors"),
-    _rule(
-        "no-accelerator",
-        "device",
-        r"Cannot access accelerator device when none is available|Torch not compiled with CUDA enabled|"
-        r"not linked with support for cuda|No CUDA GPUs are available|Found no NVIDIA driver|"
-        r"Cannot initialize CUDA|Attempting to deserialize object on a CUDA device",
-    ),
-    _rule(
-        "out-of-memory",
-        "data",
-        r"DefaultCPUAllocator: (?:can't|not enough)|CUDA out of memory|Unable to allocate",
-    ),
-    _rule(
-        "ambiguous-bool", "data", r"Boolean value of Tensor with (?:more than one|no) values? is ambiguous"
-    ),
-    _rule("item-non-scalar", "data", r"a Tensor with (?P<n>\d+) elements cannot be converted to Scalar"),
-    _rule("item-non-scalar", "data", r"only one element tensors can be converted to Python scalars(?P<n>)"),
-    _rule("item-non-scalar", "data", r"Cannot convert tensor with (?P<n>\d+) elements to a scalar"),
-    _rule("sparse-uncoalesced", "data", r"Cannot get (?:values|indices) on an uncoalesced tensor"),
-    _rule("nested-shape", "metadata", r"NestedTensorImpl doesn't support (?:sizes|strides)"),
-    _rule("graph-break", None, r"Data-dependent branching|torch\._dynamo\.|Dynamo|graph break"),
-    _rule("state-dict", None, r"Error\(s\) in loading state_dict for"),
-    _rule("optimizer-empty", None, r"optimizer got an empty parameter list"),
-)
 
 _SAME_CLASS = {
     "saved-tensor-modified-by-hook": "saved-tensor-modified",
@@ -227,6 +23,24 @@ _SAME_CLASS = {
     "bmm-shape": "matmul-shape",
 }
 """Rules with words of their own for a class that has others too."""
+
+_PYTHONS_OWN = frozenset({"RecursionError", "NameError", "KeyError", "EOFError", "ZeroDivisionError"})
+"""Never PyTorch's, whatever their text says."""
+
+_PYTORCHS = frozenset(
+    {
+        "RuntimeError",
+        "IndexError",
+        "ValueError",
+        "TypeError",
+        "NotImplementedError",
+        "AssertionError",
+        "OutOfMemoryError",
+        "AcceleratorError",
+        "Unsupported",
+    }
+)
+"""What PyTorch raises for a call that failed."""
 
 _GRAD_IS_NONE = re.compile(r"'NoneType' object has no attribute|NoneType|must be Tensor, not None")
 
@@ -270,34 +84,15 @@ def _judge(chronicle: Chronicle) -> tuple[str, Layer | None, Advice]:
         advice = ADVICE["grad-none"](plain)
         if advice.operands:
             return "grad-none", "autograd", advice
-    if not _is_torch_kind(kind):
-        return "python-error", None, Advice(None, (), {"type": kind, "message": _first_line(message)})
-    for rule in RULES:
-        match = rule.pattern.search(message)
-        if match:
-            return rule.name, rule.layer, rule.judge(FailedCall(chronicle, match))
-    name = "torch-error" if outcome.failure is not None else "python-error"
-    names = tuple(plain.names_of(plain.named)) if name == "torch-error" else ()
-    return name, None, Advice(None, names, {"type": kind, "message": _first_line(message)})
-
-
-def _is_torch_kind(kind: str) -> bool:
-    """Exceptions that PyTorch raises; others are Python's or the reader's own."""
-    return kind in {
-        "RuntimeError",
-        "IndexError",
-        "ValueError",
-        "TypeError",
-        "NotImplementedError",
-        "AssertionError",
-        "OutOfMemoryError",
-        "MemoryError",
-        "AcceleratorError",
-        "Unsupported",
-        "TorchRuntimeError",
-        "InternalTorchDynamoError",
-        "BackendCompilerFailed",
-    }
+    if kind not in _PYTHONS_OWN:
+        for rule in RULES:
+            match = rule.pattern.search(message)
+            if match:
+                return rule.name, rule.layer, rule.judge(FailedCall(chronicle, match))
+    told = {"type": kind, "message": _first_line(message)}
+    if outcome.failure is not None and kind in _PYTORCHS:
+        return "torch-error", None, Advice(None, tuple(plain.names_of(plain.named)), told)
+    return "python-error", None, Advice(None, (), told)
 
 
 def _first_line(message: str) -> str:

@@ -204,8 +204,10 @@ class FailedCall:
     def last_write(self) -> int | None:
         """Number of the last op that wrote a tensor in place."""
         for number in range(self.chronicle.end - 1, -1, -1):
-            event = self.chronicle.events[number]
-            if event.kind == "op" and event.writes and not event.failed:
+            if self.chronicle.events[number].kind != "op":
+                continue
+            op = self.chronicle.op(number)
+            if op.writes and not op.failed:
                 return number
         return None
 
@@ -242,10 +244,9 @@ class FailedCall:
     def writer(self, storage: int, before: int) -> tuple[int, int | None] | None:
         """The last op before a moment that wrote a storage: its number and the tensor it wrote."""
         for number in range(before - 1, -1, -1):
-            event = self.chronicle.events[number]
-            if event.kind != "op":
+            if self.chronicle.events[number].kind != "op":
                 continue
-            for tensor in event.writes:
+            for tensor in self.chronicle.op(number).writes:
                 if self.chronicle.memory(tensor, self.chronicle.end) == storage:
                     return number, tensor
         return None

@@ -7,7 +7,7 @@ put them into sentences; nothing is worded here.
 from dataclasses import dataclass
 from functools import cached_property
 
-from ..schema import Event, Layer, OpCall, TensorState, TensorView
+from ..schema import Event, Layer, Op, TensorState, TensorView, op_of
 from ..schema.values import element_size
 from .chronicle import Chronicle
 
@@ -53,9 +53,9 @@ class Moment:
         return self.chronicle.events[self.chronicle.affordable(self.begin, self.end) : self.end]
 
     @cached_property
-    def ops(self) -> list[OpCall]:
+    def ops(self) -> list[Op]:
         """Aten ops it ran."""
-        return [event for event in self.events if event.kind == "op"]
+        return [op_of(self.chronicle.trace, event) for event in self.events if event.kind == "op"]
 
     def name(self, tensor: int) -> str | None:
         """The reader's short name for a tensor, after the step."""

@@ -282,6 +282,25 @@ def _meta(call: FailedCall) -> Advice:
     return _about(call, [tensor, root], line, **_looks(call, tensor))
 
 
+def _first_shaped(call: FailedCall) -> Advice:
+    """About the tensor the call was made on, with what the message says of it."""
+    tensor = call.subjects[0] if call.subjects else _first(call)
+    return _about(call, call.subjects[:1], **(call.groups | _looks(call, tensor)))
+
+
+def _input_size(call: FailedCall) -> Advice:
+    groups = {key.removesuffix("_embedding"): v for key, v in call.groups.items() if v != "?"}
+    if groups.get("want", "").count(",") < groups.get("got", "").count(","):
+        groups["got"] = groups["got"].rsplit(", ", 1)[-1]  # a whole shape, of which the last size counts
+    tensor = call.subjects[0] if call.subjects else _first(call)
+    return _about(call, call.subjects[:1], **(groups | _looks(call, tensor)))
+
+
+def _not_a_tensor(call: FailedCall) -> Advice:
+    found = next((v for k, v in call.groups.items() if k != "argument" and v != "?"), "?")
+    return _about(call, call.subjects, found=found, argument=call.groups.get("argument", "?"))
+
+
 def _nothing(call: FailedCall) -> Advice:
     return Advice(None, ())
 
@@ -369,5 +388,22 @@ ADVICE: dict[str, Callable[[FailedCall], Advice]] = {
     "state-dict": _nothing,
     "optimizer-empty": _nothing,
     "grad-none": _grad_none,
+    "input-dims": _first_shaped,
+    "input-size": _input_size,
+    "batch-of-one": _first_shaped,
+    "target-shape": _pair,
+    "input-without-grad": _subjects,
+    "gradient-shape": _first_shaped,
+    "not-probabilities": _first_shaped,
+    "mask-shape": _pair,
+    "assigned-shape": _first_shaped,
+    "dim-count": _first_shaped,
+    "kernel-size": _first_shaped,
+    "empty-reduction": _first_shaped,
+    "class-count": _first_shaped,
+    "singular-matrix": _first_shaped,
+    "not-a-tensor": _not_a_tensor,
+    "module-init": _nothing,
+    "no-forward": _nothing,
 }
 """Name of a rule → what it needs. The empty name is for rules without a function of their own."""

@@ -184,8 +184,11 @@ def _harmless_reads(tree: ast.AST, name: str) -> set[ast.AST]:
 def repeated_scatters(program: Program) -> Iterator[Note]:
     """`scatter` with an index twice: one source is overwritten, and its gradient flows all the same."""
     chronicle = program.chronicle
-    for number, event in enumerate(chronicle.events):
-        if event.kind != "op" or event.node is not None or event.failed or len(event.inputs) < 3:
+    for number, told in enumerate(chronicle.events):
+        if told.kind != "op" or len(told.inputs) < 3:
+            continue
+        event = chronicle.op(number)
+        if event.node is not None or event.failed:
             continue
         if chronicle.op_name(event) not in ("aten::scatter.src", "aten::scatter_.src"):
             continue
