@@ -43,7 +43,7 @@ def box_size(
         view = views.get(node.variable)
         title = names.get(node.variable, title)
         subtitle = f"leaf {_shape(view)} · .grad None"
-    chips = [_chip(slot.field, names.get(slot.tensor or -1), slot.storage) for slot in node.saved]
+    chips = [_chip(slot.field, names.get(slot.tensor or -1)) for slot in node.saved]
     width = max(
         len(title) * _TITLE_CHARACTER + 2 * _TEXT_INDENT,
         len(subtitle) * _SMALL_CHARACTER + 2 * _TEXT_INDENT,
@@ -54,9 +54,10 @@ def box_size(
     return _to_grid(min(width, _WIDEST)), _to_grid(height)
 
 
-def _chip(field: str, name: str | None, storage: int | None) -> str:
-    """The longest text of a chip: a stale one says two versions."""
-    return f"{field} = {name or f'S{storage}'} · v0 → v1 ⚠"
+def _chip(field: str, name: str | None) -> str:
+    """The longest text of a chip: a stale one says two versions. Rounds of a loop are as wide as each other,
+    so a storage's number does not count."""
+    return f"{field} = {name or 'S000'} · v0 → v1 ⚠"
 
 
 def _shape(view: TensorView | None) -> str:
