@@ -24,7 +24,7 @@ def draw(trace: Trace) -> Trace:
     """
     try:
         graph = draw_graph(trace)
-    except graphlay.GraphlayError:
+    except (graphlay.GraphlayError, LookupError):
         log.exception("the graph of a trace could not be laid out")
         graph = None
     return trace.model_copy(update={"graph": graph})
