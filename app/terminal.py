@@ -14,7 +14,7 @@ from rich.syntax import Syntax
 from rich.text import Text
 
 from .messages import Language, parts_of, text_of
-from .schema import Layer, OpCall, Sentence, SourceRange, Trace
+from .schema import Layer, Op, Sentence, SourceRange, Trace, op_of
 from .schema.replay import changed_lines, own_events, state_document
 from .schema.state import StateDocument
 
@@ -198,10 +198,10 @@ class _Printer:
         for number, (_, events) in enumerate(own_events(self.trace), 1):
             if number > self.last:
                 break
-            found[number] = [self._op(event) for event in events if event.kind == "op"]
+            found[number] = [self._op(op_of(self.trace, event)) for event in events if event.kind == "op"]
         return found
 
-    def _op(self, op: OpCall) -> Text:
+    def _op(self, op: Op) -> Text:
         verdicts = " + ".join(dict.fromkeys(self.word(f"terminal.verdict.{v}") for v in op.verdicts))
         text = Text(f"{self.trace.names[op.op]}", style="cyan")
         if op.failed:

@@ -94,7 +94,7 @@ def a_step(*events: Any, **fields: Any) -> Step:
 
 
 def steps(*each: Step, views: tuple[TensorView, ...] = (VIEW,), running: int | None = None) -> Steps:
-    return Steps(kind="steps", names=(), views=views, ranges=(), steps=each, running=running)
+    return Steps(kind="steps", names=(), views=views, ranges=(), sites=(), steps=each, running=running)
 
 
 @given(st.lists(st.binary(max_size=300), max_size=8), st.integers(1, 50))

@@ -12,6 +12,7 @@ from ..schema import (
     Environment,
     Event,
     Opening,
+    OpSite,
     Outcome,
     SourceRange,
     Statement,
@@ -34,6 +35,7 @@ class Assembly:
         self._names: list[str] = []
         self._views: list[TensorView] = []
         self._ranges: list[SourceRange] = []
+        self._sites: list[OpSite] = []
         self._steps: list[Step] = []
         self._running: int | None = None
         self._references: References | None = None
@@ -66,6 +68,7 @@ class Assembly:
         self._names += chunk.names
         self._views += chunk.views
         self._ranges += chunk.ranges
+        self._sites += chunk.sites
         self._steps += chunk.steps
         self._running = chunk.running
 
@@ -97,6 +100,7 @@ class Assembly:
             names=tuple(self._names),
             views=tuple(self._views),
             ranges=tuple(self._ranges),
+            sites=tuple(self._sites),
             steps=steps,
             outcome=outcome,
             observer_effects=(),

@@ -8,7 +8,7 @@ The tracer does not write such chunks, but a program may forge one; all later co
 from collections.abc import Sequence
 
 from ..errors import ReplyInvalid
-from ..schema import Closing, Event, Step, Steps, TensorView
+from ..schema import Closing, Event, OpSite, Step, Steps, TensorView
 from ..schema.replay import World
 
 _MOST_DIMENSIONS = 64
@@ -21,6 +21,7 @@ class References:
     def __init__(self, statements: int) -> None:
         self._statements = statements
         self._names = self._views = self._ranges = 0
+        self._sites: list[OpSite] = []
         self._steps = self._events = 0
         self._world = World()
 
@@ -35,6 +36,9 @@ class References:
         for view in chunk.views:
             _require(_is_plausible(view), "a view")
         self._views += len(chunk.views)
+        for site in chunk.sites:
+            self._check_site(site)
+        self._sites += chunk.sites
         for step in chunk.steps:
             self._check_step(step)
         _require(chunk.running is None or 0 <= chunk.running < self._statements, "a statement")
@@ -59,13 +63,20 @@ class References:
             if event.kind == "tensor" and event.storage is not None:
                 _require(event.storage in self._world.storages, "a storage")
 
+    def _check_site(self, site: OpSite) -> None:
+        self._name(site.op, site.api, site.node)
+        self._range(site.range)
+        _require(all(0 <= view < self._views for view in site.views), "a view")
+        _require(len(site.views) == len(site.verdicts), "an output")
+        _require(all(i >= 0 for i in site.writes), "an input")
+
     def _check_event(self, event: Event) -> None:
         match event.kind:
             case "op":
-                self._name(event.op, event.api, event.node)
-                self._range(event.range)
-                _require(all(0 <= view < self._views for view in event.views), "a view")
-                _require(len(event.outputs) == len(event.views) == len(event.verdicts), "an output")
+                _require(0 <= event.site < len(self._sites), "a site")
+                site = self._sites[event.site]
+                _require(len(event.outputs) == len(site.views), "an output")
+                _require(all(i < len(event.inputs) for i in site.writes), "an input")
             case "api":
                 self._name(event.api)
                 self._range(event.range)

@@ -8,7 +8,7 @@ from .autograd import GraphNode, SavedTensor, SavedTensorChanged, SavedTensorsFr
 from .base import SCHEMA_VERSION, Layer, NameChange, Record
 from .devices import Transfer
 from .drawing import EdgeDrawing, GraphDrawing, NodeDrawing
-from .ops import ApiCall, OpCall, Verdict
+from .ops import ApiCall, Op, OpCall, OpSite, Verdict, op_of
 from .run import DeviceChoice, Limits, RunRequest, TraceRequest
 from .storage import (
     StorageBytes,
@@ -67,7 +67,9 @@ __all__ = [
     "NodeDrawing",
     "Note",
     "ObserverEffect",
+    "Op",
     "OpCall",
+    "OpSite",
     "Opening",
     "Operand",
     "Outcome",
@@ -95,4 +97,5 @@ __all__ = [
     "UntypedStorage",
     "Verdict",
     "WarningIssued",
+    "op_of",
 ]

@@ -1,22 +1,26 @@
 """Calls of the PyTorch API and the aten ops they dispatch.
 
 What is written is not what is dispatched: `reshape` arrives as `aten::view`, `contiguous` as
-`aten::clone` or not at all. Both are recorded; neither is guessed from the other.
+`aten::clone` or not at all. Both are recorded; neither is guessed from the other. A loop runs the same
+ops again and again: what repeats is a row of the trace's `sites`, what differs is in `OpCall`.
 """
 
-from typing import Literal
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
 
 from .base import Record
+
+if TYPE_CHECKING:
+    from .trace import Trace
 
 Verdict = Literal["fresh", "view", "same", "in-place"]
 """What an output is, by storage identity rather than by the op's schema: a new storage, a view of an
 input's storage, an input itself unwritten, an input itself written."""
 
 
-class OpCall(Record):
-    """One aten op below autograd."""
+class OpSite(Record):
+    """What is the same each time an aten op runs at one place of a program in the same way."""
 
-    kind: Literal["op"]
     op: int
     """Index into `names`: the `OpOverload.name()`, as in `aten::mul_.Tensor`."""
 
@@ -26,12 +30,6 @@ class OpCall(Record):
     range: int | None
     """Index into `ranges`: the sub-expression of the program it ran for; null when unknown."""
 
-    inputs: tuple[int, ...]
-    """Ids of the tensors among the arguments, in order."""
-
-    outputs: tuple[int, ...]
-    """Ids of the tensors returned."""
-
     views: tuple[int, ...]
     """Per output an index into the trace's `views`: how it looks below autograd, when it was made."""
 
@@ -39,13 +37,27 @@ class OpCall(Record):
     """One per output."""
 
     writes: tuple[int, ...]
-    """Ids of the tensors the schema says are written."""
+    """Which inputs the schema says are written, as indices into `inputs`."""
 
     node: int | None
     """Index into `names`: the autograd node that ran it during backward; null in forward."""
 
     failed: bool
     """The op raised."""
+
+
+class OpCall(Record):
+    """One aten op below autograd."""
+
+    kind: Literal["op"]
+    site: int
+    """Index into `sites`: which op, where, and what came of it."""
+
+    inputs: tuple[int, ...]
+    """Ids of the tensors among the arguments, in order."""
+
+    outputs: tuple[int, ...]
+    """Ids of the tensors returned."""
 
 
 class ApiCall(Record):
@@ -66,3 +78,37 @@ class ApiCall(Record):
 
     returned_input: bool
     """The very tensor that went in came out."""
+
+
+@dataclass(frozen=True, slots=True)
+class Op:
+    """An op call put together with its site: what readers of a trace work with."""
+
+    op: int
+    api: int | None
+    range: int | None
+    inputs: tuple[int, ...]
+    outputs: tuple[int, ...]
+    views: tuple[int, ...]
+    verdicts: tuple[Verdict, ...]
+    writes: tuple[int, ...]
+    """Ids of the tensors written."""
+    node: int | None
+    failed: bool
+
+
+def op_of(trace: "Trace", call: OpCall) -> Op:
+    """The op an event tells of."""
+    site = trace.sites[call.site]
+    return Op(
+        op=site.op,
+        api=site.api,
+        range=site.range,
+        inputs=call.inputs,
+        outputs=call.outputs,
+        views=site.views,
+        verdicts=site.verdicts,
+        writes=tuple(call.inputs[i] for i in site.writes),
+        node=site.node,
+        failed=site.failed,
+    )

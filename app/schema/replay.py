@@ -225,7 +225,7 @@ def ops_by_line(trace: Trace, step: int) -> dict[str, tuple[str, ...]]:
     for index, (each, events) in enumerate(own_events(trace)):
         if index >= step:
             break
-        names = [trace.names[e.op] for e in events if e.kind == "op"]
+        names = [trace.names[trace.sites[e.site].op] for e in events if e.kind == "op"]
         if names:
             ops.setdefault(str(step_line(trace, each)), []).extend(names)
     return {line: tuple(names) for line, names in ops.items()}

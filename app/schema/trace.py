@@ -14,7 +14,7 @@ from .autograd import GraphNode, SavedTensorChanged, SavedTensorsFreed
 from .base import Layer, NameChange, Record
 from .devices import Transfer
 from .drawing import GraphDrawing
-from .ops import ApiCall, OpCall
+from .ops import ApiCall, OpCall, OpSite
 from .storage import (
     StorageBytes,
     StorageFreed,
@@ -343,6 +343,9 @@ class Steps(Record):
     ranges: tuple[SourceRange, ...]
     """New rows of `ranges`."""
 
+    sites: tuple[OpSite, ...]
+    """New rows of `sites`."""
+
     steps: tuple[Step, ...]
     """The steps."""
 
@@ -391,6 +394,9 @@ class Trace(Record):
 
     ranges: tuple[SourceRange, ...]
     """Sub-expressions; events hold indices."""
+
+    sites: tuple[OpSite, ...]
+    """Ops at their places in the program; events hold indices."""
 
     steps: tuple[Step, ...]
     """In the order they ended; step 1 is the first of them."""

@@ -64,10 +64,13 @@ class _Api:
 class _Op:
     """An op that is running. Its operands are held by the call itself as long as this is."""
 
-    __slots__ = ("event", "given", "rows", "schema")
+    __slots__ = ("api", "event", "given", "node", "range", "rows", "schema")
 
     def __init__(self, schema: OpSchema, given: list[Any]) -> None:
         self.schema = schema
+        self.node: int | None = None
+        self.api: int | None = None
+        self.range: int | None = None
         self.given = given
         self.rows: list[TensorRow] = []
         self.event: dict[str, Any] = {}
@@ -274,26 +277,28 @@ class Calls:
                 ledger.storage(t, row)
             touched[row.id] = row
             op.rows.append(row)
-        node = None
         if torch._C._current_graph_task_id() >= 0:
             current: Any = torch._C._current_autograd_node()
-            node = None if current is None else self._stream.name(type(current).__name__)
+            op.node = None if current is None else self._stream.name(type(current).__name__)
             self.backward_roots_seen = False
+        op.api, op.range = self.api, self.range_now()
         op.event = {
             "kind": "op",
-            "op": self._stream.name(op.schema.name),
-            "api": self.api,
-            "range": self.range_now(),
+            "site": -1,
             "inputs": [row.id for row in op.rows],
             "outputs": (),
-            "views": (),
-            "verdicts": (),
-            "writes": (),
-            "node": node,
-            "failed": False,
         }
+        # At first without a result: steps may end within an op, and a fault may keep us from its end.
+        self._settle(op, (), (), (), failed=False)
         self._stream.events.append(op.event)
         return op
+
+    def _settle(self, op: "_Op", views: Any, verdicts: Any, writes: Any, *, failed: bool) -> None:
+        """The op is over: what came of it."""
+        name = self._stream.name(op.schema.name)
+        op.event["site"] = self._stream.site(
+            (name, op.api, op.range, tuple(views), tuple(verdicts), tuple(writes), op.node, failed)
+        )
 
     def op_ends(self, op: "_Op", func: Any, args: Any, kwargs: Any, out: Any) -> None:
         """See `ops.Listener`."""
@@ -307,7 +312,7 @@ class Calls:
             self.busy = False
 
     def _op_ended(self, op: "_Op", args: Any, kwargs: Any, out: Any) -> None:
-        ledger, event = self._ledger, op.event
+        ledger = self._ledger
         writes: list[TensorRow] = []
         if op.schema.written:
             writes = [ledger.tensor(t) for t in written_tensors(op.schema, args, kwargs)]
@@ -335,9 +340,10 @@ class Calls:
                 self.births.setdefault(row.id, self._origin(op) if op.rows else None)
                 if len(op.given) == 1:
                     self._transfer(op.given[0], t, row)
-        event["outputs"], event["views"] = outputs, views
-        event["verdicts"], event["writes"] = verdicts, [row.id for row in writes]
-        self.failures.made(outputs, event["range"])
+        op.event["outputs"] = outputs
+        written = sorted({op.rows.index(row) for row in writes})
+        self._settle(op, views, verdicts, written, failed=False)
+        self.failures.made(outputs, op.range)
 
     def _origin(self, op: "_Op") -> Origin:
         """The first operand, as it looked when last read."""
@@ -362,18 +368,11 @@ class Calls:
 
     def op_raised(self, op: "_Op", func: Any, args: Any, kwargs: Any, error: BaseException) -> None:
         """See `ops.Listener`."""
-        op.event["failed"] = True
         self.busy = True
         try:
+            self._settle(op, (), (), (), failed=True)
             with torch._C.DisableTorchFunction():
-                node = op.event["node"]
-                self.failures.note(
-                    error,
-                    args,
-                    kwargs,
-                    op=schema_of(func).name,
-                    node=None if node is None else node,
-                )
+                self.failures.note(error, args, kwargs, op=op.schema.name, node=op.node)
         except Exception as fault:
             self.failures.internal(fault)
         finally:

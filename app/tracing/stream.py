@@ -44,7 +44,8 @@ class Stream:
         self.stdout_crc = 0
         self._name_rows: list[str] = []
         self._range_rows: list[tuple[int, int, int, int]] = []
-        self._new: dict[str, list[Any]] = {"names": [], "views": [], "ranges": []}
+        self._sites: dict[tuple[Any, ...], int] = {}
+        self._new: dict[str, list[Any]] = {"names": [], "views": [], "ranges": [], "sites": []}
         self._credit, self._credit_at = _BURST, time.monotonic()
 
     # -- tables
@@ -74,6 +75,14 @@ class Stream:
             self._range_rows.append(key)
             fields = ("line", "column", "end_line", "end_column")
             self._new["ranges"].append(dict(zip(fields, key, strict=True)))
+        return index
+
+    def site(self, key: tuple[Any, ...]) -> int:
+        """Index of an op's site, given as the fields of `OpSite` in order, in the table of sites."""
+        index = self._sites.get(key)
+        if index is None:
+            index = self._sites[key] = len(self._sites)
+            self._new["sites"].append(dict(zip(SITE_FIELDS, key, strict=True)))
         return index
 
     def name_row(self, index: int) -> str:
@@ -123,7 +132,7 @@ class Stream:
         self._put({"kind": "steps", **self._new, "steps": self._steps, "running": running})
         self._steps = []
         self._pending_events = 0
-        self._new = {"names": [], "views": [], "ranges": []}
+        self._new = {"names": [], "views": [], "ranges": [], "sites": []}
 
     def close(self, outcome: Event, fingerprint: Event) -> None:
         """Send what is left and the closing. Events after the last step travel with it."""
@@ -157,3 +166,5 @@ VIEW_FIELDS = (
     "requires_grad",
     "is_leaf",
 )
+
+SITE_FIELDS = ("op", "api", "range", "views", "verdicts", "writes", "node", "failed")

@@ -126,7 +126,7 @@ test("a storage that a step wrote in place keeps its bytes from before", () => {
 });
 
 test("a step that is not there is refused", () => {
-  const empty = { steps: [], statements: [], names: [], views: [], ranges: [], source: "" } as unknown as Trace;
+  const empty = { steps: [], statements: [], names: [], views: [], ranges: [], sites: [], source: "" } as unknown as Trace;
 
   assert.throws(() => new History(empty).state(1), RangeError);
   assert.equal(new History(empty).state(0).tensors.size, 0);

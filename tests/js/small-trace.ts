@@ -55,6 +55,7 @@ export function traceOf(views: TensorView[], steps: readonly SmallStep[]): Trace
     names: ["AccumulateGrad", "MulBackward0"],
     views,
     ranges: [],
+    sites: [],
     steps: whole,
     outcome: { kind: "finished", line: null, type: null, message: null, reason: null, limit: null, range: null, traceback: [], failure: null },
     observer_effects: [],

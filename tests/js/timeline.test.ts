@@ -27,6 +27,7 @@ const TRACE = {
   names: [],
   views: [],
   ranges: [],
+  sites: [],
   steps: [
     step(0, 0, 0),
     step(2, 0, 1),

@@ -47,6 +47,7 @@ class FakeRunner:
                 names=trace.names,
                 views=trace.views,
                 ranges=trace.ranges,
+                sites=trace.sites,
                 steps=trace.steps,
                 running=None,
             )

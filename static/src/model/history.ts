@@ -139,19 +139,20 @@ export class History {
   }
 
   private ops(own: readonly TraceEvent[]): readonly OpNow[] {
-    const { names, ranges } = this.trace;
+    const { names, ranges, sites } = this.trace;
     const ops: OpNow[] = [];
     for (const event of own) {
-      if (event.kind !== "op") continue;
+      const site = event.kind === "op" ? sites[event.site] : undefined;
+      if (event.kind !== "op" || site === undefined) continue;
       ops.push({
-        op: names[event.op] ?? "",
-        api: event.api === null ? null : (names[event.api] ?? null),
-        range: event.range === null ? null : (ranges[event.range] ?? null),
+        op: names[site.op] ?? "",
+        api: site.api === null ? null : (names[site.api] ?? null),
+        range: site.range === null ? null : (ranges[site.range] ?? null),
         inputs: event.inputs,
         outputs: event.outputs,
-        verdicts: event.verdicts,
-        node: event.node === null ? null : (names[event.node] ?? null),
-        failed: event.failed,
+        verdicts: site.verdicts,
+        node: site.node === null ? null : (names[site.node] ?? null),
+        failed: site.failed,
       });
     }
     return ops;

@@ -33,6 +33,10 @@ export interface Trace {
    */
   ranges: SourceRange[];
   /**
+   * Ops at their places in the program; events hold indices.
+   */
+  sites: OpSite[];
+  /**
    * In the order they ended; step 1 is the first of them.
    */
   steps: Step[];
@@ -168,6 +172,43 @@ export interface TensorView {
    * Made by the user rather than by a recorded operation; null where PyTorch raises.
    */
   is_leaf: boolean | null;
+}
+/**
+ * What is the same each time an aten op runs at one place of a program in the same way.
+ */
+export interface OpSite {
+  /**
+   * Index into `names`: the `OpOverload.name()`, as in `aten::mul_.Tensor`.
+   */
+  op: number;
+  /**
+   * Index into `names`: the API call it ran under; null when none was seen (backward, operators of C++).
+   */
+  api: number | null;
+  /**
+   * Index into `ranges`: the sub-expression of the program it ran for; null when unknown.
+   */
+  range: number | null;
+  /**
+   * Per output an index into the trace's `views`: how it looks below autograd, when it was made.
+   */
+  views: number[];
+  /**
+   * One per output.
+   */
+  verdicts: ("fresh" | "view" | "same" | "in-place")[];
+  /**
+   * Which inputs the schema says are written, as indices into `inputs`.
+   */
+  writes: number[];
+  /**
+   * Index into `names`: the autograd node that ran it during backward; null in forward.
+   */
+  node: number | null;
+  /**
+   * The op raised.
+   */
+  failed: boolean;
 }
 /**
  * One execution of one statement.
@@ -392,17 +433,9 @@ export interface TensorsGone {
 export interface OpCall {
   kind: "op";
   /**
-   * Index into `names`: the `OpOverload.name()`, as in `aten::mul_.Tensor`.
+   * Index into `sites`: which op, where, and what came of it.
    */
-  op: number;
-  /**
-   * Index into `names`: the API call it ran under; null when none was seen (backward, operators of C++).
-   */
-  api: number | null;
-  /**
-   * Index into `ranges`: the sub-expression of the program it ran for; null when unknown.
-   */
-  range: number | null;
+  site: number;
   /**
    * Ids of the tensors among the arguments, in order.
    */
@@ -411,26 +444,6 @@ export interface OpCall {
    * Ids of the tensors returned.
    */
   outputs: number[];
-  /**
-   * Per output an index into the trace's `views`: how it looks below autograd, when it was made.
-   */
-  views: number[];
-  /**
-   * One per output.
-   */
-  verdicts: ("fresh" | "view" | "same" | "in-place")[];
-  /**
-   * Ids of the tensors the schema says are written.
-   */
-  writes: number[];
-  /**
-   * Index into `names`: the autograd node that ran it during backward; null in forward.
-   */
-  node: number | null;
-  /**
-   * The op raised.
-   */
-  failed: boolean;
 }
 /**
  * A call of the PyTorch API without an op: `contiguous()` of a contiguous x, `requires_grad_()`.
