@@ -127,6 +127,12 @@ class Contents:
         self._read_values(t, row, storage, key)
 
     def _read_values(self, t: Any, row: TensorRow, storage: StorageRow | None, key: tuple[Any, ...]) -> None:
+        if reading.dispatches_to_python(t):
+            values = reading.nested_values(t)
+            if values != row.values_key:
+                row.values_key = values
+                self._emit_values(row, values, None)
+            return
         try:
             if storage is not None and not reading.is_readable(t, storage.nbytes, storage.address):
                 if row.valued:

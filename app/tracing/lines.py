@@ -69,13 +69,14 @@ class Observer(Protocol):
 class FrameWatch:
     """Hears the line events of one frame."""
 
-    __slots__ = ("frame_id", "lasti", "lines", "raised", "statement")
+    __slots__ = ("frame_id", "lasti", "line", "lines", "raised", "statement")
 
     def __init__(self, lines: "Lines", frame_id: int) -> None:
         self.lines = lines
         self.frame_id = frame_id
         self.statement = -1
         self.lasti = -1
+        self.line = -1
         self.raised = False
 
     def hear(self, frame: Any, event: str, arg: Any) -> Any:
@@ -155,12 +156,13 @@ class Lines:
     def at_line(self, watch: FrameWatch, frame: Any) -> None:
         """A line of a frame is about to run."""
         statement = self._of_line.get(frame.f_lineno, -1)
-        lasti = frame.f_lasti
-        if statement == watch.statement and lasti > watch.lasti:
-            watch.lasti = lasti
+        lasti, line = frame.f_lasti, frame.f_lineno
+        # The same line twice in a row: the bytecode jumped back, a loop on one line goes round.
+        if statement == watch.statement and lasti > watch.lasti and line != watch.line:
+            watch.lasti, watch.line = lasti, line
             return
         self._close(watch)
-        watch.statement, watch.lasti, watch.raised = statement, lasti, False
+        watch.statement, watch.lasti, watch.line, watch.raised = statement, lasti, line, False
         if statement < 0:
             return
         step = OpenStep(watch, frame, statement, Effects(0))

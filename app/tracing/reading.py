@@ -198,8 +198,12 @@ def digest(address: int, nbytes: int) -> int:
 def nested_values(t: Any) -> Any:
     """Values of `t` as the state document has them; None when PyTorch cannot say.
 
-    Sparse tensors are made dense, quantized ones dequantized, nested ones a list per component.
+    Sparse tensors are made dense, quantized ones dequantized, nested ones a list per component. A
+    subclass that dispatches to Python has no values of its own; with dispatch disabled, as it is for us,
+    an op on one ends the process. Of those only jagged nested tensors are read, by their parts.
     """
+    if dispatches_to_python(t):
+        return _jagged_values(t)
     try:
         with torch.no_grad():
             if get_is_nested(t):
@@ -213,6 +217,26 @@ def nested_values(t: Any) -> Any:
         return None
 
 
+def dispatches_to_python(t: Any) -> bool:
+    """Its ops run Python code: a wrapper subclass, a fake or functional tensor."""
+    return bool(torch._C._dispatch_keys(t).has(torch._C.DispatchKey.Python))
+
+
+def _jagged_values(t: Any) -> Any:
+    """A list per component of a jagged nested tensor; None for any other subclass."""
+    try:
+        attributes = object.__getattribute__(t, "__dict__")
+    except AttributeError:
+        return None
+    values, offsets = attributes.get("_values"), attributes.get("_offsets")
+    if type(values) is not torch.Tensor or type(offsets) is not torch.Tensor:
+        return None
+    rows, bounds = nested_values(values), nested_values(offsets)
+    if not isinstance(rows, list) or not isinstance(bounds, list):
+        return None
+    return [rows[a:b] for a, b in zip(bounds, bounds[1:], strict=False)]
+
+
 def _plain(value: Any) -> Any:
     if isinstance(value, list):
         return [_plain(v) for v in value]
@@ -223,6 +247,8 @@ def _plain(value: Any) -> Any:
 
 def summary(t: Any) -> dict[str, Any] | None:
     """A `schema.TensorSummary` of a large strided tensor, from at most 65,536 of its elements."""
+    if dispatches_to_python(t):
+        return None
     try:
         with torch.no_grad():
             flat = t.detach()

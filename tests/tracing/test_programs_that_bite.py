@@ -1,0 +1,130 @@
+"""Programs that crash or mislead a careless tracer: the trace is made, and says what is so."""
+
+from collections.abc import Callable
+from typing import Any
+
+from ..conftest import LIMITS
+from .children import in_child
+
+State = Callable[..., dict[str, Any]]
+
+
+def named(state: dict[str, Any], name: str) -> dict[str, Any]:
+    tensor: dict[str, Any] = state["tensors"][str(state["bindings"][name])]
+    return tensor
+
+
+def test_bytes_that_are_gone_are_not_read(state_after: State) -> None:
+    source = "import torch\nx = torch.zeros(4)\nx.untyped_storage().resize_(0)\ny = 1\n"
+    state = in_child(lambda: state_after(source))
+
+    assert named(state, "x")["values"] is None
+    assert state["storages"][str(named(state, "x")["storage"])]["nbytes"] == 0
+
+
+def test_nested_tensors_are_a_list_per_component(state_after: State) -> None:
+    source = (
+        "import torch\nparts = [torch.zeros(2), torch.ones(3)]\n"
+        "n = torch.nested.nested_tensor(parts)\n"
+        "j = torch.nested.nested_tensor(parts, layout=torch.jagged)\n"
+    )
+    state = in_child(lambda: state_after(source))
+
+    assert named(state, "n")["values"] == [[0.0, 0.0], [1.0, 1.0, 1.0]]
+    assert named(state, "j")["values"] == [[0.0, 0.0], [1.0, 1.0, 1.0]]
+    assert named(state, "n")["shape"] is None
+
+
+def test_a_write_through_data_changes_values_and_not_the_version(state_after: State) -> None:
+    state = state_after("import torch\nx = torch.zeros(2)\ny = x.data\ny.add_(1)\n")
+
+    assert (named(state, "x")["version"], named(state, "y")["version"]) == (0, 1)
+    assert named(state, "x")["values"] == [1.0, 1.0]
+    assert state["changed"]["4"] == {"x": ["data"], "y": ["data"]}
+
+
+def test_numpy_writes_past_every_counter(state_after: State) -> None:
+    state = state_after("import torch\nx = torch.zeros(2)\nn = x.numpy()\nn[0] = 5\n")
+
+    assert named(state, "x")["values"] == [5.0, 0.0]
+    assert named(state, "x")["version"] == 0
+    assert state["changed"]["4"] == {"x": ["data"]}
+
+
+def test_a_storage_is_freed_on_the_line_that_drops_its_last_view(state_after: State) -> None:
+    state = state_after("import torch\nx = torch.zeros(4)\nv = x[1:]\ndel x\ndel v\n")
+    (storage,) = state["storages"].values()
+
+    assert (storage["freed"], storage["freed_line"]) == (True, 5)
+    assert state["changed"]["4"] == {"x": ["deleted"]}
+
+
+def test_locals_die_when_the_function_returns(state_after: State) -> None:
+    state = state_after(
+        """
+        import torch
+        def f():
+            x = torch.zeros(4)
+            return x.sum()
+        y = f()
+        """
+    )
+
+    assert state["bytes"]["alive"] == {"cpu": 4}
+
+
+def test_lines_inside_a_call_end_before_the_line_of_the_call(trace_of: Callable[..., Any]) -> None:
+    trace = trace_of("import torch\ndef f(a):\n    b = a + 1\n    return b\nx = f(torch.ones(2))\n")
+    lines = [trace.statements[s.statement].range.line for s in trace.steps]
+
+    assert lines == [1, 2, 3, 4, 5]
+    assert [s.depth for s in trace.steps] == [0, 0, 1, 1, 0]
+
+
+def test_a_generator_goes_on_where_it_stopped(trace_of: Callable[..., Any]) -> None:
+    trace = trace_of(
+        "import torch\ndef g():\n    x = torch.zeros(1)\n    yield x\n    x += 1\n    yield x\n"
+        "it = g()\na = next(it)\nb = next(it)\n"
+    )
+    lines = [trace.statements[s.statement].range.line for s in trace.steps]
+
+    assert lines == [1, 2, 7, 3, 4, 8, 5, 6, 9]
+
+
+def test_a_statement_of_several_lines_is_one_step(trace_of: Callable[..., Any]) -> None:
+    trace = trace_of("import torch\nx = torch.cat([\n    torch.zeros(2),\n    torch.ones(2),\n])\ny = 1\n")
+
+    assert len(trace.steps) == 3
+    assert len([e for e in trace.steps[1].events if e.kind == "op"]) == 3
+
+
+def test_a_loop_on_one_line_is_a_step_per_iteration(trace_of: Callable[..., Any]) -> None:
+    trace = trace_of("import torch\nx = torch.zeros(1)\nfor i in range(3): x += 1\n")
+
+    assert [trace.statements[s.statement].range.line for s in trace.steps] == [1, 2, 3, 3, 3, 3]
+
+
+def test_a_long_loop_is_folded_and_its_end_is_exact(state_after: State) -> None:
+    state = state_after(
+        """
+        import torch
+        w = torch.ones(2, requires_grad=True)
+        for i in range(1500):
+            y = (w * 2).sum()
+            y.backward()
+        z = w.grad + 1
+        """
+    )
+
+    assert state["steps"] < 2010
+    assert named(state, "z")["values"] == [3001.0, 3001.0]
+    assert state["ops"]["7"] == ["aten::add.Tensor"]
+    assert state["changed"]["6"] == {"w": ["autograd"]}
+
+
+def test_an_endless_loop_is_stopped_and_keeps_its_state(state_after: State) -> None:
+    limits = LIMITS.model_copy(update={"statements": 9000})
+    state = state_after("import torch\nx = torch.zeros(1)\nwhile True:\n    x += 1\n", limits=limits)
+
+    assert (state["outcome"]["kind"], state["outcome"]["reason"]) == ("stopped", "step-limit")
+    assert named(state, "x")["version"] == named(state, "x")["values"][0] > 4000
