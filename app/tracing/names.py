@@ -201,6 +201,15 @@ class Names:
         walk.go(variable, value)
         return walk.found
 
+    def tensors(self) -> set[int]:
+        """Ids of all tensors that a name leads to."""
+        return {
+            tensor_id
+            for variables in self.frames.values()
+            for paths in variables.values()
+            for tensor_id in paths.values()
+        }
+
     def leave(self, frame: int) -> None:
         """A frame is gone."""
         self.frames.pop(frame, None)

@@ -257,15 +257,25 @@ class StepObserver:
             self._graph.check_versions(storage)
 
     def _tell_births(self) -> None:
-        """New tensors and the layers in which they differ from what they were made from."""
+        """New tensors and the layers in which they differ from what they were made from.
+
+        Of a tensor that no name and no `.grad` leads to, only its bytes count.
+        """
         births, self._calls.births = self._calls.births, {}
-        for row in self._ledger.take_new_rows():
+        rows = self._ledger.take_new_rows()
+        if not rows:
+            return
+        named = self._names.tensors()
+        for row in rows:
             if row.state is None:
                 continue
             origin = births.get(row.id)
             if row.id not in births:
                 origin = self._ledger.origin_of(row)
-            self._now.effects.bear(row.id, _differs(origin, row))
+            layers = _differs(origin, row)
+            if row.id not in named and not row.grad_of:
+                layers &= {"data", "device"}
+            self._now.effects.bear(row.id, layers)
 
     # -- names
 
