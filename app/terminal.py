@@ -15,7 +15,7 @@ from rich.text import Text
 
 from .messages import Language, parts_of, text_of
 from .schema import Layer, Op, Sentence, SourceRange, Trace, op_of
-from .schema.replay import changed_lines, own_events, state_document
+from .schema.replay import changed_lines, own_events, sentences_of, state_document
 from .schema.state import StateDocument
 
 LAMPS: dict[Layer, tuple[str, str]] = {
@@ -180,7 +180,7 @@ class _Printer:
         return self.trace.outcome.range if self.whole else None
 
     def _changes(self, step: int, times: int, ops: list[Text]) -> None:
-        sentences = self.trace.sentences[step - 1] if self.trace.sentences else ()
+        sentences = sentences_of(self.trace, step)
         told = [sentence for sentence in sentences if not _says_nothing(sentence)]
         if times > 1:
             message = "terminal.last-time" if told or ops else "terminal.times"

@@ -84,7 +84,7 @@ def test_the_trace_is_json_with_its_meaning(traced_here, program, capsys):
     trace = json.loads(capsys.readouterr().out)
 
     assert trace["schema_version"] == 1
-    assert len(trace["sentences"]) == len(trace["steps"]) == 5
+    assert len(trace["said"]) == len(trace["steps"]) == 5
 
 
 def test_device_and_seed_reach_the_run(traced_here, program):

@@ -6,6 +6,7 @@ import pytest
 from tensor_anatomy.explaining import explain
 from tensor_anatomy.messages import text_of
 from tensor_anatomy.schema import Trace
+from tensor_anatomy.schema.replay import sentences_of
 
 MOCK = """
 import torch
@@ -29,7 +30,8 @@ def said(trace_of):
     def say(source: str) -> dict[int, dict[str | None, list[str]]]:
         trace = explain(trace_of(source))
         found: dict[int, dict[str | None, list[str]]] = {}
-        for step, sentences in zip(trace.steps, trace.sentences, strict=True):
+        for number, step in enumerate(trace.steps, 1):
+            sentences = sentences_of(trace, number)
             line = found[trace.statements[step.statement].range.line] = {}
             for sentence in sentences:
                 line.setdefault(sentence.layer, []).append(text_of("en", sentence.id, sentence.args))
@@ -429,7 +431,7 @@ def test_deep_recursion_is_explained_in_bounded_work(trace_of):
     )
     explained = explain(trace)
 
-    assert len(explained.sentences) == len(trace.steps)
+    assert len(explained.said) == len(trace.steps)
 
 
 def test_rules_are_told_apart():

@@ -77,7 +77,7 @@ def test_every_program_is_recorded(program):
     except TraceMissing as e:
         pytest.fail(str(e))
     assert trace.source == program.source
-    assert len(trace.sentences) == len(trace.steps) > 0
+    assert len(trace.said) == len(trace.steps) > 0
     assert trace.environment.torch.split("+")[0] == torch.__version__.split("+")[0], "run `make record`"
 
 

@@ -107,5 +107,6 @@ class Assembly:
             explanation=None,
             notes=(),
             sentences=(),
+            said=(),
             graph=None,
         )

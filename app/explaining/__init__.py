@@ -36,16 +36,36 @@ def explain(trace: Trace) -> Trace:
         return trace
     steps = range(1, len(trace.steps) + 1)
     no_notes: tuple[Note, ...] = ()
-    no_sentences: tuple[tuple[Sentence, ...], ...] = ()
+    nothing: list[tuple[Sentence, ...]] = []
+    per_step = _derive("sentences", lambda: [step_sentences(chronicle, n) for n in steps], nothing)
+    sentences, said = _each_once(per_step)
     return trace.model_copy(
         update={
             "explanation": _derive("explanation", lambda: explain_failure(trace, chronicle), None),
             "notes": _derive("notes", lambda: find_notes(chronicle), no_notes),
-            "sentences": _derive(
-                "sentences", lambda: tuple(step_sentences(chronicle, n) for n in steps), no_sentences
-            ),
+            "sentences": sentences,
+            "said": said,
         }
     )
+
+
+def _each_once(
+    per_step: list[tuple[Sentence, ...]],
+) -> tuple[tuple[Sentence, ...], tuple[tuple[int, ...], ...]]:
+    """The sentences without repetition, and per step which of them."""
+    index: dict[str, int] = {}
+    table: list[Sentence] = []
+    said = []
+    for sentences in per_step:
+        numbers = []
+        for sentence in sentences:
+            key = repr((sentence.layer, sentence.id, sentence.args))
+            if key not in index:
+                index[key] = len(table)
+                table.append(sentence)
+            numbers.append(index[key])
+        said.append(tuple(numbers))
+    return tuple(table), tuple(said)
 
 
 def _derive(what: str, find: Callable[[], T], otherwise: T) -> T:

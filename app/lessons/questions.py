@@ -168,7 +168,7 @@ def until(trace: Trace, step: int) -> Trace:
     return trace.model_copy(
         update={
             "steps": trace.steps[:step],
-            "sentences": trace.sentences[:step],
+            **_said_until(trace, step),
             "notes": tuple(note for note in trace.notes if note.line in reached),
             "outcome": outcome,
             "observer_effects": (),
@@ -176,6 +176,17 @@ def until(trace: Trace, step: int) -> Trace:
             "graph": _graph_until(trace, step),
         }
     )
+
+
+def _said_until(trace: Trace, step: int) -> dict[str, Any]:
+    """The sentences of the first steps, and no others: a later one may give an answer away."""
+    said = trace.said[:step]
+    used = sorted({i for numbers in said for i in numbers})
+    place = {i: n for n, i in enumerate(used)}
+    return {
+        "sentences": tuple(trace.sentences[i] for i in used),
+        "said": tuple(tuple(place[i] for i in numbers) for numbers in said),
+    }
 
 
 def _graph_until(trace: Trace, step: int) -> Any:

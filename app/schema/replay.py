@@ -24,7 +24,7 @@ from .state import (
     StateWarning,
 )
 from .storage import TensorState, TensorSummary, TensorView
-from .trace import Event, Step, Trace, WarningIssued
+from .trace import Event, Sentence, Step, Trace, WarningIssued
 from .values import values_of
 
 LAYER_ORDER: tuple[Layer, ...] = ("data", "metadata", "autograd", "device")
@@ -174,6 +174,13 @@ class World:
 def step_line(trace: Trace, step: Step) -> int:
     """First line of the statement a step executed."""
     return trace.statements[step.statement].range.line
+
+
+def sentences_of(trace: Trace, step: int) -> tuple[Sentence, ...]:
+    """What is said of a step; nothing before the first, or when nothing was derived."""
+    if not 0 < step <= len(trace.said):
+        return ()
+    return tuple(trace.sentences[i] for i in trace.said[step - 1])
 
 
 def fold(trace: Trace, step: int) -> World:

@@ -413,8 +413,11 @@ class Trace(Record):
     notes: tuple[Note, ...]
     """Quiet mistakes. Derived."""
 
-    sentences: tuple[tuple[Sentence, ...], ...]
-    """What changed, per step: at least one sentence per layer, "no change" included. Derived."""
+    sentences: tuple[Sentence, ...]
+    """Sentences about steps, each once: a loop says the same again and again. Derived."""
+
+    said: tuple[tuple[int, ...], ...]
+    """What changed, per step: indices into `sentences`, at least one per layer. Derived."""
 
     graph: GraphDrawing | None
     """Coordinates of the final autograd graph; null when there is none. Derived."""

@@ -7,6 +7,7 @@ only when every element lies inside the allocation, else PyTorch reads freed mem
 """
 
 import ctypes
+import itertools
 import zlib
 from typing import Any
 
@@ -234,7 +235,7 @@ def _jagged_values(t: Any) -> Any:
     rows, bounds = nested_values(values), nested_values(offsets)
     if not isinstance(rows, list) or not isinstance(bounds, list):
         return None
-    return [rows[a:b] for a, b in zip(bounds, bounds[1:], strict=False)]
+    return [rows[a:b] for a, b in itertools.pairwise(bounds)]
 
 
 def _plain(value: Any) -> Any:

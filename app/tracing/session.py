@@ -240,7 +240,7 @@ def _did_not_compile(error: BaseException, source: str) -> dict[str, Any]:
             if (end_line, end) <= (line, column):
                 end_line, end = line, column + 1
             outcome["range"] = _range(line, column, end_line, end)
-    elif "null byte" in str(error):
+    if outcome["line"] is None and "\0" in source:
         before = source.split("\0", 1)[0]
         outcome["line"] = before.count("\n") + 1
     return outcome

@@ -12,7 +12,7 @@ from ..lessons.markdown import highlighted
 from ..messages import Language, parts_of
 from ..messages.format import Part
 from ..schema import Layer, Trace
-from ..schema.replay import changed_lines, state_document, step_line
+from ..schema.replay import changed_lines, sentences_of, state_document, step_line
 from ..schema.state import StateDocument, StateTensor
 from ..schema.values import element_size
 
@@ -89,7 +89,7 @@ def step_figure(trace: Trace, step: int, language: Language) -> StepFigure:
         IndexError: There is no such step.
     """
     state = state_document(trace, step)
-    said = trace.sentences[step - 1] if 0 < step <= len(trace.sentences) else ()
+    said = sentences_of(trace, step)
     return StepFigure(
         step=step,
         steps=len(trace.steps),

@@ -62,6 +62,7 @@ export function traceOf(views: TensorView[], steps: readonly SmallStep[]): Trace
     explanation: null,
     notes: [],
     sentences: [],
+    said: [],
     graph: null,
   };
 }

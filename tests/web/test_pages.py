@@ -197,7 +197,7 @@ async def test_the_answer_is_not_in_the_page_until_the_reader_locks_in(client):
     assert len(sources) == 4
     for source, steps in zip(sources, [2, 3, 4, 2], strict=True):
         trace = (await client.get(source)).json()
-        assert len(trace["steps"]) == len(trace["sentences"]) == steps
+        assert len(trace["steps"]) == len(trace["said"]) == steps
         assert trace["outcome"]["kind"] == "finished"
 
 

@@ -57,9 +57,13 @@ export interface Trace {
    */
   notes: Note[];
   /**
-   * What changed, per step: at least one sentence per layer, "no change" included. Derived.
+   * Sentences about steps, each once: a loop says the same again and again. Derived.
    */
-  sentences: Sentence[][];
+  sentences: Sentence[];
+  /**
+   * What changed, per step: indices into `sentences`, at least one per layer. Derived.
+   */
+  said: number[][];
   /**
    * Coordinates of the final autograd graph; null when there is none. Derived.
    */

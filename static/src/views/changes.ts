@@ -95,8 +95,13 @@ export class ChangesView implements View {
     return words;
   }
 
+  private said(step: number): readonly Sentence[] {
+    const numbers = (step === 0 ? undefined : this.trace?.said[step - 1]) ?? [];
+    return numbers.flatMap((number) => this.trace?.sentences[number] ?? []);
+  }
+
   private rows(step: number): { layer: Layer; sentences: readonly Sentence[] }[] {
-    const sentences = (step === 0 ? undefined : this.trace?.sentences[step - 1]) ?? [];
+    const sentences = this.said(step);
     return LAYERS.map((layer) => ({ layer, sentences: sentences.filter((each) => each.layer === layer) }));
   }
 
@@ -138,7 +143,7 @@ export class ChangesView implements View {
     const last = here?.raised === true && step === this.outline.steps.length;
     return {
       error: last ? (this.trace?.explanation?.sentences ?? []) : [],
-      names: ((step === 0 ? undefined : this.trace?.sentences[step - 1]) ?? []).filter((each) => each.layer === null),
+      names: this.said(step).filter((each) => each.layer === null),
       notes: (this.trace?.notes ?? []).filter((note) => note.line === here?.line).map((note) => note.sentence),
     };
   }
