@@ -58,6 +58,7 @@ class StepObserver:
         self._full_cost = 0
         self._deadline = time.monotonic() + 0.97 * limits.wall_s
         self.folded = Folded()
+        self._compact_at = Folded.MOST_EVENTS
         calls.failures.names = names.frames
 
     def use_globals(self, variables: dict[str, Any]) -> None:
@@ -120,8 +121,10 @@ class StepObserver:
         }
         if self._folds(step.statement):
             self.folded.add(row)
-            if len(self._stream.events) > Folded.MOST_EVENTS:
-                self._stream.events = compact(self._stream.events)
+            if len(self._stream.events) > self._compact_at:
+                self._stream.events = kept = compact(self._stream.events)
+                # What is left may be much, as in a loop that grows a graph: not at every step, then.
+                self._compact_at = max(Folded.MOST_EVENTS, 2 * len(kept))
         else:
             self._stream.end_step(row)
         if caller is not None:
