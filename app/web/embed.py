@@ -19,7 +19,8 @@ from .addresses import base_url
 from .figures import step_figure
 from .problems import ProblemResponse, http_problem
 from .runner import Runner
-from .templating import EmbedOptions, EmbedPage, PlayerView, Templates
+from .templating import EmbedOptions, EmbedPage, PlayerView, Templates, data_block
+from .words import words_of_pages, words_of_recording
 
 WIDTH, HEIGHT = 720, 420
 """What an embed is designed for first; `width` is a maximum, it fills what it gets."""
@@ -79,6 +80,7 @@ class Embeds:
             player=player,
             open=self._home_of(program),
             host=urlsplit(base).netloc,
+            messages=data_block(words_of_recording(trace, language)),
             oembed=f"/oembed?{urlencode({'url': f'{base}/embed/v1/{key}'})}",
         )
         return self._templates.respond(request, page)
@@ -92,6 +94,7 @@ class Embeds:
             player=None,
             open="/playground",
             host=urlsplit(base_url(request, self._public_url)).netloc,
+            messages=data_block(words_of_pages(self._templates.language(request))),
             oembed=None,
         )
         no_sandbox = (status.reason or "") if status.state == "unavailable" else None

@@ -9,11 +9,12 @@ import re
 
 from markupsafe import Markup
 
-from ..messages import Language, catalogue
+from ..messages import Language
 from ..resources import resource
 from ..schema import Trace
 from .figures import step_figure
 from .templating import data_block, render
+from .words import words_of_recording
 
 TEMPLATE = "export.html"
 _ENDS = re.compile(r"<(/(?:script|style)|!--)", re.IGNORECASE)
@@ -51,7 +52,7 @@ def page_of(trace: Trace, title: str, language: Language) -> str:
         styles=Markup(styles),
         script=Markup(script),
         trace=data_block(trace.model_dump(mode="json", by_alias=True)),
-        messages=data_block(catalogue(language)),
+        messages=data_block(words_of_recording(trace, language)),
         figure=step_figure(trace, steps, language),
         step=steps,
         view="memory" if trace.graph is None else "both",

@@ -17,12 +17,13 @@ from markupsafe import Markup
 from starlette.requests import Request
 from starlette.responses import HTMLResponse
 
-from ..messages import LANGUAGES, Language, catalogue
+from ..messages import LANGUAGES, Language
 from ..resources import resource
 from .assets import Assets
 from .figures import StepFigure
 from .languages import LANGUAGE_NAMES, negotiate, translations
 from .picture import HomePicture
+from .words import words_of_pages
 
 THEMES = ("light", "dark")
 
@@ -267,6 +268,9 @@ class EmbedPage(Page):
     host: str
     """Shown beside a program that a reader pasted."""
 
+    messages: Markup
+    """JSON for a data block: the words the player can come to say."""
+
     oembed: str | None
 
 
@@ -370,7 +374,7 @@ def data_block(value: object) -> Markup:
 
 @lru_cache(maxsize=4)
 def _messages(language: Language) -> Markup:
-    return data_block(catalogue(language))
+    return data_block(words_of_pages(language))
 
 
 def _environment(language: Language) -> Environment:

@@ -1,5 +1,7 @@
 """The player alone, in other people's pages, and oEmbed."""
 
+import gzip
+import json
 import re
 from html import unescape
 from urllib.parse import parse_qs, urlsplit
@@ -156,3 +158,32 @@ async def test_formats_and_parameters_that_are_not_offered(client):
     assert (await oembed(client, f"http://testserver{EMBED}", maxwidth="wide")).json()[
         "code"
     ] == "invalid-request"
+
+
+@pytest.mark.parametrize("language", ["en", "zh"])
+async def test_an_embed_and_all_it_loads_but_its_trace_stay_below_60_kb(client, catalog, language):
+    for example in catalog.examples:
+        page = (await client.get(f"/embed/v1/{example.program.key}?lang={language}")).text
+        loaded = [page, *[(await client.get(file)).text for file in built_files(page)]]
+        assert len(loaded) == 3
+        assert sum(len(gzip.compress(text.encode(), 9)) for text in loaded) <= 60_000
+
+
+def built_files(page: str) -> list[str]:
+    return [unescape(file) for file in re.findall(r'(?:src|href)="(/static/dist/[^"]+)"', page)]
+
+
+async def test_a_recorded_embed_carries_its_own_words_only(client):
+    recorded = (await client.get(f"{EMBED}?lang=en")).text
+    pasted = (await client.get("/embed/v1/?lang=en")).text
+    own, all_of_them = (json.loads(words_of(page)) for page in (recorded, pasted))
+    assert own.items() < all_of_them.items()
+    assert "ui.memory.title" in own
+    assert "ui.share.title" not in own
+    assert not [name for name in own if name.startswith("error.")]
+
+
+def words_of(page: str) -> str:
+    found = re.search(r'id="messages">(.*?)</script>', page)
+    assert found
+    return found[1]

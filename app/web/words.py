@@ -1,0 +1,46 @@
+"""The words a page carries for its script: of the catalogue, those it can come to say.
+
+What a recorded run will say is known beforehand, and an embed is to be light. Templates have words of
+their own (`languages`); how a message is put together is in `messages`.
+"""
+
+from collections.abc import Iterator
+
+from ..messages import Language, catalogue
+from ..schema import Trace
+
+_NOT_IN_PAGES = ("terminal.", "cli.")
+_FOR_PROGRAMS_NOT_RUN_YET = (
+    "ui.editor.",
+    "ui.examples.",
+    "ui.keys.",
+    "ui.ops.",
+    "ui.output.",
+    "ui.problem.",
+    "ui.question.",
+    "ui.run.",
+    "ui.share.",
+    "ui.verdict.",
+)
+
+
+def words_of_pages(language: Language) -> dict[str, str]:
+    """All messages that some page can show."""
+    return {id: text for id, text in catalogue(language).items() if not id.startswith(_NOT_IN_PAGES)}
+
+
+def words_of_recording(trace: Trace, language: Language) -> dict[str, str]:
+    """The messages that a player of this trace, and of no other, can show."""
+    said = set(_sentences(trace))
+    return {
+        id: text
+        for id, text in words_of_pages(language).items()
+        if id in said or (id.startswith(("ui.", "list.")) and not id.startswith(_FOR_PROGRAMS_NOT_RUN_YET))
+    }
+
+
+def _sentences(trace: Trace) -> Iterator[str]:
+    yield from (sentence.id for sentence in trace.sentences)
+    yield from (note.sentence.id for note in trace.notes)
+    if trace.explanation is not None:
+        yield from (sentence.id for sentence in trace.explanation.sentences)
