@@ -46,6 +46,8 @@ class Playground {
   private readonly menu = el("select", { class: "example-menu" });
   private readonly notice = el("p", { class: "notice problem", role: "alert", hidden: true });
   private readonly editing = el("div", { class: "code-editor", hidden: true });
+  /** Holds the editor while there is no trace to stand beside it. */
+  private readonly alone = el("section", { class: "card editor-alone" });
   private running: AbortController | null = null;
   /** The example whose recorded trace is shown; null when the program is the reader's. */
   private example: Example | null = null;
@@ -123,6 +125,7 @@ class Playground {
   }
 
   private show(trace: Trace, step: number | null, example: Example | null): void {
+    this.alone.remove();
     if (!this.stage.isConnected) this.place.replaceWith(this.stage);
     this.example = example;
     this.shownSource = trace.source;
@@ -131,6 +134,20 @@ class Playground {
     if (this.editor.source !== trace.source) this.editor.source = trace.source;
     this.openEditor(false);
     this.notice.hidden = true;
+  }
+
+  /** Shows a program that has not run here yet, and may never: Run can be off, or every sandbox busy. */
+  private showSource(source: string): void {
+    this.editor.source = source;
+    if (this.player.trace !== null) {
+      this.openEditor(true);
+      return;
+    }
+    if (!this.stage.isConnected) this.place.replaceWith(this.stage);
+    this.menu.value = "";
+    this.editing.hidden = false;
+    this.alone.append(this.editing);
+    this.stage.append(this.alone);
   }
 
   private facts(): Record<string, unknown> {
@@ -295,10 +312,11 @@ class Playground {
     const { source, step } = await readLink(location.hash);
     if (source === null) this.complain(new Problem("unreadable-link", ""));
     else if (source === this.shownSource) this.player.place(step ?? this.player.steps);
-    else if (this.limits.run) {
-      this.editor.source = source;
-      await this.runSource(source, step ?? Number.MAX_SAFE_INTEGER);
-    } else this.complain(new Problem("sandbox-unavailable", this.limits.reason ?? ""));
+    else {
+      this.showSource(source);
+      if (this.limits.run) await this.runSource(source, step ?? Number.MAX_SAFE_INTEGER);
+      else this.complain(new Problem("sandbox-unavailable", this.limits.reason ?? ""));
+    }
   }
 
   private async share(): Promise<void> {
