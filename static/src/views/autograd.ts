@@ -137,7 +137,9 @@ export class AutogradView implements View {
     choose("picture");
     const zoom = el("div", { class: "segments zoom" });
     const add = (label: string, text: string, act: () => void): void => {
-      const button = el("button", { type: "button", "aria-label": say(label), title: say(label) }, text);
+      const button = el("button", { type: "button", title: say(label) }, text);
+      // A word on the button is its name; a sign needs one.
+      if (text.length === 1) button.setAttribute("aria-label", say(label));
       button.addEventListener("click", act);
       zoom.append(button);
     };

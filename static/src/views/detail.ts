@@ -108,7 +108,8 @@ export class Detail {
 
   private writeHolders(storage: StorageNow): void {
     const { heldBy } = storage;
-    this.holders.hidden = storage.freed;
+    this.holders.replaceChildren();
+    if (storage.freed) return;
     this.holders.replaceChildren(el("span", { class: "mute" }, this.say(heldBy.length === 0 ? "ui.memory.heldByNobody" : "ui.memory.heldBy")));
     for (const holder of heldBy.slice(0, MOST_HOLDERS)) {
       this.holders.append(" ", el("code", { class: holder.includes("#") ? "holder holder-saved" : "holder" }, holder));

@@ -94,7 +94,7 @@ export class NodeBox {
     parts.push(el("span", { class: "chip-state" }, alive ? this.stateText(state, slot) : ""));
     const className = `chip${slot.stale ? " chip-stale" : ""}${slot.freed ? " chip-freed" : ""}`;
     const label = savedWords(state, slot, say);
-    const chip = el("button", { type: "button", class: className, "aria-label": label, title: label, disabled: !alive || slot.storage === null }, ...parts);
+    const chip = el("button", { type: "button", class: className, title: label, disabled: !alive || slot.storage === null }, ...parts);
     chip.addEventListener("click", () => pick(chip, { storage: slot.storage, tensor: null, index: null, node: this.facts.id }));
     return chip;
   }
