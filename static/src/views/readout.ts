@@ -76,7 +76,8 @@ export class Readout {
       text(" + ");
       term(`${i}·${view.stride[d] ?? 0}`, "stride", `${LETTERS[d] ?? "·"}·stride${SUBSCRIPTS[d] ?? ""}`);
     });
-    text(`] = S${storage}[`);
+    text("]");
+    text(` = S${storage}[`);
     term(String(cell), "cell", this.say("ui.memory.cell"));
     text("]");
     this.formula.setAttribute("aria-label", parts.map((part) => (part.querySelector("b") ?? part).textContent).join(""));

@@ -28,6 +28,7 @@ const FULL = 6;
 const RASTER = 16;
 const RASTER_HIGH = 4;
 const NARROWEST = 112;
+const NARROWEST_SHARED = 224; // "float32 · 12 × 4 B = 48 B · v1"
 const HEAD = 43;
 const GAP = 16;
 
@@ -151,8 +152,8 @@ class LanePicture {
     const pill = simulated && lane.device !== "cpu" && lane.device !== "meta" ? el("span", { class: "pill simulated" }, say("ui.devices.simulated")) : null;
     const note = lane.device === "meta" ? el("span", { class: "mute" }, say("ui.memory.metaLane")) : null;
     this.root = el(
-      "section",
-      { class: "lane", "aria-label": lane.device },
+      "div",
+      { class: "lane", role: "group", "aria-label": lane.device },
       el("h3", { class: "lane-name" }, lane.device, pill, note, this.alive),
       el("div", { class: "places" }, ...this.places.map((place) => place.root), this.empty),
     );
@@ -239,7 +240,8 @@ class PlacePicture {
   private span(mode: "grid" | "strip"): void {
     if (this.cells === null) return;
     const [width, height] = this.cells.size(mode);
-    this.root.style.setProperty(`--${mode}-columns`, String(Math.ceil((Math.max(NARROWEST, width) + GAP) / RASTER)));
+    const least = this.place.kind === "shared" ? NARROWEST_SHARED : NARROWEST;
+    this.root.style.setProperty(`--${mode}-columns`, String(Math.ceil((Math.max(least, width) + GAP) / RASTER)));
     this.root.style.setProperty(`--${mode}-rows`, String(Math.ceil((height + HEAD + GAP) / RASTER_HIGH)));
   }
 
