@@ -2,7 +2,7 @@
  * A lesson: its players, and its questions.
  *
  * The answer to a question is not in the page: it is asked for when the reader locks in. The figure
- * that belongs to it is then shown past the line it stopped at.
+ * that belongs to it is then shown past the line it stopped at. The header says which part is read.
  */
 import { pageMessages, setUpFrame } from "./page";
 import { defineTracePlayer } from "./trace-player";
@@ -54,6 +54,7 @@ class QuestionForm {
       choice.querySelector(".choice-feedback")?.replaceChildren(...prose(said.feedback));
     }
     this.form.classList.add("revealed");
+    this.form.dispatchEvent(new CustomEvent("question-answered", { bubbles: true }));
     this.form.querySelector(".question-actions")?.remove();
     const hint = this.form.querySelector(".question-hint");
     if (hint !== null) hint.textContent = messages.text("ui.question.score", { right, count: choices.length });
@@ -69,7 +70,45 @@ class QuestionForm {
   }
 }
 
+/** Which part is being read, in words and as a row of marks: past parts without an open question are done. */
+class Progress {
+  private readonly words = el("span", {});
+  private readonly marks: readonly HTMLElement[];
+  private readonly outside: string;
+  private current = -1;
+
+  constructor(
+    private readonly parts: readonly HTMLElement[],
+    status: HTMLElement,
+  ) {
+    this.outside = status.textContent.trim();
+    this.marks = parts.map(() => el("i", {}));
+    status.replaceChildren(this.words, el("span", { class: "progress", "aria-hidden": "true" }, ...this.marks));
+    const observer = new IntersectionObserver(() => this.read(), { rootMargin: "-40% 0px -60% 0px" });
+    for (const part of parts) observer.observe(part);
+    document.addEventListener("question-answered", () => this.show());
+    this.read();
+  }
+
+  private read(): void {
+    const line = innerHeight * 0.4;
+    this.current = this.parts.findLastIndex((part) => part.getBoundingClientRect().top <= line);
+    this.show();
+  }
+
+  private show(): void {
+    this.words.textContent = this.parts[this.current]?.querySelector(".eyebrow")?.textContent ?? this.outside;
+    this.marks.forEach((mark, i) => {
+      const open = this.parts[i]?.querySelector(".question:not(.revealed)") != null;
+      mark.className = i === this.current ? "now" : i < this.current && !open ? "done" : "";
+    });
+  }
+}
+
 setUpFrame();
 const messages = pageMessages();
 defineTracePlayer();
 for (const form of document.querySelectorAll<HTMLFormElement>("form.question:not(.revealed)")) new QuestionForm(form);
+const status = document.getElementById("header-status");
+const parts = [...document.querySelectorAll<HTMLElement>(".part:has(h2)")];
+if (status !== null && parts.length > 0) new Progress(parts, status);
