@@ -1,0 +1,86 @@
+"""axe-core finds nothing on any page: WCAG 2.2 A and AA, and what axe calls best practice.
+
+Only contrast depends on the theme, so dark asks for that rule alone.
+"""
+
+import pytest
+from playwright.sync_api import Page
+
+from .conftest import ROOT, Open, Watch
+
+AXE = (ROOT / "node_modules" / "axe-core" / "axe.min.js").read_text()
+TAGS = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"]
+RUN = """async ([where, tags]) => {
+  const { violations } = await axe.run(where, { resultTypes: ['violations'], runOnly: tags });
+  return violations.flatMap(({ id, nodes }) => nodes.map(({ target, any, all, none }) =>
+    `${id} at ${target.join(' ')}: ${(any[0] ?? all[0] ?? none[0])?.message}`));
+}"""
+
+PAGES = {
+    "playground": ("/playground?lang=en#step=7", 1440, 900),
+    "playground-narrow": ("/playground?lang=zh&example=in-place#step=6", 320, 800),
+    "home": ("/?lang=en", 1440, 900),
+    "lessons": ("/lessons?lang=en", 1440, 900),
+    "lesson": ("/lessons/one-storage?lang=zh", 1280, 900),
+    "embed": ("/embed/v1/examples.write-through?lang=en&step=7", 720, 420),
+    "about": ("/about?lang=en", 1280, 900),
+    "api": ("/api/docs?lang=en", 1280, 900),
+    "not-found": ("/nothing-here?lang=en", 1280, 900),
+}
+
+
+def violations(page: Page, where: str = "body") -> list[str]:
+    """What axe has against a part of a page, light and dark."""
+    page.evaluate(AXE)
+    found: list[str] = page.evaluate(RUN, [where if where != "body" else "html", TAGS])
+    page.emulate_media(color_scheme="dark")
+    found += [f"dark: {each}" for each in page.evaluate(RUN, [where, ["color-contrast"]])]
+    page.emulate_media(color_scheme="light")
+    return found
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_axe_finds_nothing(open_page: Open, watch: Watch, name: str) -> None:
+    path, width, height = PAGES[name]
+    watch.expected.append("/nothing-here")
+    # The policy of our pages keeps a test's scripts out as well.
+    page = open_page(path, width=width, height=height, bypass_csp=True)
+    assert violations(page) == []
+
+
+def test_axe_finds_nothing_in_what_opens(open_page: Open) -> None:
+    page = open_page("/playground?lang=en#step=9", bypass_csp=True)
+    page.get_by_role("button", name="Details").click()
+    assert violations(page, ".outcome") == []
+    page.keyboard.press("Escape")
+    page.get_by_role("tab", name="Ops").click()
+    page.get_by_role("button", name="Edit").click()
+    assert violations(page, ".player-code") == []
+    page.get_by_role("button", name="Strip").click()
+    assert violations(page, ".memory .stage") == []
+    page.get_by_role("button", name="List", exact=True).click()
+    assert violations(page, ".graph") == []
+    for opener in ("Share / embed", None):
+        if opener is None:
+            page.locator(".changes-body").press("?")
+        else:
+            page.get_by_role("button", name=opener).click()
+        assert violations(page, "dialog") == []
+        page.keyboard.press("Escape")
+
+
+def test_axe_finds_nothing_in_an_answer(open_page: Open) -> None:
+    page = open_page("/lessons/one-storage?lang=en", width=1280, bypass_csp=True)
+    question = page.locator("#question-transpose")
+    question.get_by_role("checkbox").first.check()
+    question.get_by_role("button", name="Lock in and reveal").click()
+    question.locator(".question-answer").wait_for()
+    assert violations(page, "#question-transpose") == []
+
+
+def test_axe_is_listened_to(open_page: Open) -> None:
+    page = open_page("/about?lang=en", bypass_csp=True)
+    page.evaluate("""() => document.querySelector('h1').insertAdjacentHTML('afterend',
+      '<button></button><p style="color: #999; background: #aaa">pale</p>')""")
+    found = " ".join(violations(page))
+    assert "button-name" in found and "color-contrast" in found and "dark: color-contrast" in found

@@ -1,0 +1,71 @@
+"""A lesson: predict, lock in, see; and the player beside the text."""
+
+import re
+
+from playwright.sync_api import expect
+
+from .conftest import Open
+
+LESSON = "/lessons/one-storage?lang=en"
+
+
+def test_a_prediction_is_locked_in_and_the_figure_goes_on(open_page: Open) -> None:
+    page = open_page(LESSON)
+    question = page.locator("#question-transpose")
+    figure = page.locator("trace-player").first
+    expect(figure.locator(".position")).to_have_text("2 / 2")
+    answer = question.locator(".question-answer")
+    expect(answer).to_be_hidden()
+    assert "Only the metadata" not in page.content()
+
+    question.get_by_role("checkbox", name=re.compile("^Data")).check()
+    question.get_by_role("checkbox", name="Metadata").check()
+    question.get_by_role("button", name="Lock in and reveal").click()
+
+    expect(answer).to_contain_text("Only the metadata.")
+    expect(answer).to_be_focused()
+    expect(question.locator(".question-hint")).to_have_text("3 of 4 right.")
+    data, metadata = (question.locator(f'[data-choice="{layer}"]') for layer in ("data", "metadata"))
+    expect(data).to_have_class(re.compile("wrong"))
+    expect(data).to_contain_text("No float is written or copied")
+    expect(metadata).to_have_class(re.compile("right"))
+    expect(question.get_by_role("checkbox").first).to_be_disabled()
+    expect(question.get_by_role("button")).to_have_count(0)
+    expect(figure.locator(".position")).to_have_text(re.compile(r"[34] / 4"))
+    expect(figure.locator(".line.now .line-source")).to_have_text(re.compile(r"y = x\.t\(\)|y\[0, 1\] = 30"))
+
+
+def test_skipping_shows_the_answer_too(open_page: Open) -> None:
+    page = open_page(LESSON)
+    question = page.locator("#question-who-sees-zeros")
+    question.get_by_role("button", name="Skip").click()
+    expect(question.locator(".question-answer")).to_contain_text("Only a.")
+    expect(question.locator('[data-choice="a"]')).to_contain_text("basic slicing: a view")
+
+
+def test_keys_step_the_player_that_has_the_focus_and_no_other(open_page: Open) -> None:
+    page = open_page(LESSON)
+    first, second = page.locator("trace-player").nth(0), page.locator("trace-player").nth(1)
+    expect(second.locator(".position")).to_have_text("3 / 3")
+
+    second.get_by_role("button", name="Previous step").focus()
+    page.keyboard.press("ArrowLeft")
+    expect(second.locator(".position")).to_have_text("2 / 3")
+    expect(first.locator(".position")).to_have_text("2 / 2")
+    second.get_by_role("button", name="Next step").click()
+    expect(second.locator(".position")).to_have_text("3 / 3")
+
+
+def test_the_parts_can_be_reached_from_the_list(open_page: Open) -> None:
+    page = open_page(LESSON)
+    page.get_by_role("navigation", name="Parts of this lesson").get_by_role(
+        "link", name="Which indexing copies?"
+    ).click()
+    expect(page.get_by_role("heading", name="Which indexing copies?")).to_be_in_viewport()
+
+
+def test_a_figure_can_be_taken_to_the_playground(open_page: Open) -> None:
+    page = open_page(LESSON)
+    page.get_by_role("link", name="Try it in the playground").first.click()
+    expect(page.locator(".line-source").last).to_have_text("y[0, 1] = 30")
+    expect(page.locator(".position")).to_have_text("Step 4 of 4")
