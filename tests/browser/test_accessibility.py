@@ -45,7 +45,17 @@ def test_axe_finds_nothing(open_page: Open, watch: Watch, name: str) -> None:
     watch.expected.append("/nothing-here")
     # The policy of our pages keeps a test's scripts out as well.
     page = open_page(path, width=width, height=height, bypass_csp=True)
+    if name == "lesson":
+        answer_a_question(page)
     assert violations(page) == []
+
+
+def answer_a_question(page: Page) -> None:
+    """One question of a lesson is then answered, half wrong, and the others are open."""
+    question = page.locator(".question").first
+    question.get_by_role("checkbox").first.check()
+    question.locator("button.primary").click()
+    question.locator(".question-answer").wait_for()
 
 
 def test_axe_finds_nothing_in_what_opens(open_page: Open) -> None:
@@ -67,15 +77,6 @@ def test_axe_finds_nothing_in_what_opens(open_page: Open) -> None:
             page.get_by_role("button", name=opener).click()
         assert violations(page, "dialog") == []
         page.keyboard.press("Escape")
-
-
-def test_axe_finds_nothing_in_an_answer(open_page: Open) -> None:
-    page = open_page("/lessons/one-storage?lang=en", width=1280, bypass_csp=True)
-    question = page.locator("#question-transpose")
-    question.get_by_role("checkbox").first.check()
-    question.get_by_role("button", name="Lock in and reveal").click()
-    question.locator(".question-answer").wait_for()
-    assert violations(page, "#question-transpose") == []
 
 
 def test_axe_is_listened_to(open_page: Open) -> None:

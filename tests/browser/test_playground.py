@@ -44,7 +44,7 @@ def test_it_opens_with_a_program_that_has_run(open_page: Open) -> None:
     expect(page.locator(".run-status")).to_contain_text("torch 2.13")
 
 
-def test_the_keys_step_and_the_address_follows(open_page: Open) -> None:
+def test_the_keys_step_the_address_follows_and_who_cannot_see_it_is_told(open_page: Open) -> None:
     page = open_page("/playground?lang=en#step=5")
     expect(position(page)).to_have_text("Step 5 of 9")
 
@@ -62,6 +62,13 @@ def test_the_keys_step_and_the_address_follows(open_page: Open) -> None:
         expect(position(page)).to_have_text(f"Step {step} of 9")
         expect(current_line(page)).to_have_text(line)
         expect(page).to_have_url(re.compile(rf"#step={step}$"))
+    # A jump is worth an entry in the history: End came from step 6.
+    page.go_back()
+    expect(position(page)).to_have_text("Step 6 of 9")
+    page.keyboard.press("ArrowRight")
+    said = page.locator("[aria-live=polite]")
+    expect(said).to_contain_text("Step 7 of 9. z.mul_(10). Data: 4 of 12 values")
+    expect(said).to_contain_text("Metadata: No change")
 
 
 def test_the_buttons_step_and_say_where_they_end(open_page: Open) -> None:
@@ -84,21 +91,17 @@ def test_the_buttons_step_and_say_where_they_end(open_page: Open) -> None:
     expect(position(page)).to_have_text("Step 6 of 9")
 
 
-def test_playing_walks_to_the_end_and_stops_when_asked(open_page: Open) -> None:
+def test_it_plays_and_lists_its_keys_on_request(open_page: Open) -> None:
     page = open_page("/playground?lang=en#step=7")
     page.keyboard.press("Space")
     expect(position(page)).to_have_text("Step 8 of 9")
     page.get_by_role("button", name="Pause").click()
     expect(page.get_by_role("button", name="Play")).to_be_visible()
-
-
-def test_what_changed_is_said_to_who_cannot_see_it(open_page: Open) -> None:
-    page = open_page("/playground?lang=en#step=6")
-    page.keyboard.press("ArrowRight")
-
-    said = page.locator("[aria-live=polite]")
-    expect(said).to_contain_text("Step 7 of 9. z.mul_(10). Data: 4 of 12 values")
-    expect(said).to_contain_text("Metadata: No change")
+    page.keyboard.press("?")
+    sheet = page.get_by_role("dialog")
+    expect(sheet).to_contain_text("Next change in autograd")
+    page.keyboard.press("Escape")
+    expect(sheet).to_be_hidden()
 
 
 def test_an_edited_program_runs_with_ctrl_and_enter(open_page: Open) -> None:
@@ -202,16 +205,6 @@ def test_an_example_is_chosen_from_the_menu_and_back_returns(open_page: Open) ->
         expect(page.locator(".memory .place:not(.waiting)").first).to_be_visible()
 
 
-def test_back_undoes_a_jump(open_page: Open) -> None:
-    page = open_page("/playground?lang=en#step=2")
-
-    page.keyboard.press("End")
-    expect(position(page)).to_have_text("Step 9 of 9")
-    expect(page).to_have_url(re.compile("#step=9$"))
-    page.go_back()
-    expect(position(page)).to_have_text("Step 2 of 9")
-
-
 def test_back_returns_to_the_program_before(open_page: Open) -> None:
     page = open_page("/playground?lang=en")
     run(page, SMALL)
@@ -265,15 +258,6 @@ def switched_off(html: str) -> str:
     changed = html.replace('"run":true', '"run":false')
     assert changed != html
     return changed
-
-
-def test_the_keys_are_listed_on_request(open_page: Open) -> None:
-    page = open_page("/playground?lang=en")
-    page.keyboard.press("?")
-    sheet = page.get_by_role("dialog")
-    expect(sheet).to_contain_text("Next change in autograd")
-    page.keyboard.press("Escape")
-    expect(sheet).to_be_hidden()
 
 
 def test_the_theme_button_switches_and_is_remembered(open_page: Open) -> None:
