@@ -101,6 +101,7 @@ class Calls:
         """Rises with each statement that begins; an open API call of another statement is not ours."""
         self.range_serial = -1
         self.ops_heard = 0
+        self._torch_tensor = stream.name("tensor")
         self.hears_api = True
         """API calls are told; else writes may go unheard and more must be looked at."""
         self.touched: dict[int, TensorRow] = {}
@@ -274,7 +275,9 @@ class Calls:
         for t in op.given:
             row = ledger.tensor(t)
             if row.storage is None:
-                ledger.storage(t, row)
+                storage = ledger.storage(t, row)
+                if storage is not None and self.api == self._torch_tensor:
+                    storage.versionless = False  # a copy; torch.as_tensor may share an array's memory
             touched[row.id] = row
             op.rows.append(row)
         if torch._C._current_graph_task_id() >= 0:
