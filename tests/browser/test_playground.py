@@ -209,6 +209,7 @@ def test_back_returns_to_the_program_before(open_page: Open) -> None:
     page = open_page("/playground?lang=en")
     run(page, SMALL)
     expect(position(page)).to_have_text("Step 5 of 5")
+    expect(page).to_have_url(re.compile("#z="))
     page.go_back()
     expect(position(page)).to_have_text("Step 9 of 9")
 
