@@ -39,7 +39,7 @@ def test_the_file_carries_its_trace_and_its_meaning(built):
     trace = json.loads(data.group(1))
 
     assert trace["source"].endswith("y = x.t()\n")
-    assert len(trace["sentences"]) == 3
+    assert len(trace["said"]) == 3
     assert "is a view of" in page
     assert "<title>program.py · Tensor Anatomy</title>" in page
 
