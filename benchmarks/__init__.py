@@ -1,6 +1,6 @@
 """What is measured: the seven targets of the design, T1 to T7, one module each.
 
-    python -m benchmarks            all of them, about four minutes
+    python -m benchmarks            all of them, five to ten minutes
     python -m benchmarks T2 T3      some
     python -m benchmarks --list     what they are; measures nothing
 
