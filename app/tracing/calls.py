@@ -102,6 +102,8 @@ class Calls:
         self.range_serial = -1
         self.ops_heard = 0
         self._torch_tensor = stream.name("tensor")
+        self.trace_lines: Any = None
+        """The trace function while lines are heard, unless the program sets one of its own."""
         self.hears_api = True
         """API calls are told; else writes may go unheard and more must be looked at."""
         self.touched: dict[int, TensorRow] = {}
@@ -112,6 +114,26 @@ class Calls:
         self.exported: dict[int, TensorRow] = {}
         self.backward_roots_seen = True
         self._young: list[StorageRow] = []
+
+    # -- quiet
+
+    def _hush(self) -> Any:
+        """From now on what runs is ours: not the program's calls, and no lines to hear either.
+
+        Python calls the trace function for every frame entered, ours included: a quarter of all time.
+        """
+        self.busy = True
+        heard = sys.gettrace()
+        sys.settrace(None)
+        return heard
+
+    def _speak(self, heard: Any) -> None:
+        """What runs from now on is the program's.
+
+        Python drops a trace function that meets the recursion limit; the program goes on, and so do we.
+        """
+        self.busy = False
+        sys.settrace(self.trace_lines if heard is None else heard)
 
     # -- where the program is
 
@@ -148,16 +170,26 @@ class Calls:
     # -- API calls
 
     def api_begins(self, func: Any, args: Any, kwargs: Any) -> _Api | None:
-        """See `ops.Listener`; so for the others below."""
+        """See `ops.Listener`."""
+        heard = self._hush()
+        try:
+            return self._api_began(func)
+        except Exception as error:  # a fault of ours must never be the program's
+            self.failures.internal(error)
+            return None
+        finally:
+            self._speak(heard)
+
+    def _api_began(self, func: Any) -> _Api | None:
         name = getattr(func, "__name__", None) or str(func)
         if name in _NOT_AN_API:
-            if name == "__get__":
-                owner = getattr(func, "__self__", None)
-                if getattr(owner, "__name__", "") != "data":
-                    return None
-                name = "data"
+            attribute = getattr(getattr(func, "__self__", None), "__name__", name)
+            if name != "__get__":
+                name = attribute + "="
+            elif attribute == "data":
+                name = attribute
             else:
-                name = getattr(getattr(func, "__self__", None), "__name__", name) + "="
+                return None
         token = _Api(name, self.where(), self.ops_heard, self)
         self.api = self._stream.name(name)
         self.range, self.range_serial = token.range, self.serial
@@ -169,7 +201,7 @@ class Calls:
 
     def api_ends(self, token: _Api, func: Any, args: Any, kwargs: Any, out: Any) -> None:
         """See `ops.Listener`."""
-        self.busy = True
+        heard = self._hush()
         try:
             with torch._C.DisableTorchFunction():
                 self._api_ended(token, args, kwargs, out)
@@ -177,7 +209,7 @@ class Calls:
             self.failures.internal(error)
         finally:
             self._restore(token)
-            self.busy = False
+            self._speak(heard)
 
     def _api_ended(self, token: _Api, args: Any, kwargs: Any, out: Any) -> None:
         ledger = self._ledger
@@ -229,7 +261,7 @@ class Calls:
 
     def api_raised(self, token: _Api, func: Any, args: Any, kwargs: Any, error: BaseException) -> None:
         """See `ops.Listener`."""
-        self.busy = True
+        heard = self._hush()
         try:
             with torch._C.DisableTorchFunction():
                 self.failures.note(error, args, kwargs, api=token.name)
@@ -237,7 +269,7 @@ class Calls:
             self.failures.internal(fault)
         finally:
             self._restore(token)
-            self.busy = False
+            self._speak(heard)
 
     def after_backward(self, roots: list[Any]) -> None:
         """A backward pass ran from `roots`: note freed nodes and the leaves to look at."""
@@ -255,7 +287,7 @@ class Calls:
 
     def op_begins(self, func: Any, args: Any, kwargs: Any) -> "_Op | None":
         """See `ops.Listener`."""
-        self.busy = True
+        heard = self._hush()
         try:
             with torch._C.DisableTorchFunction():
                 return self._op_began(func, args, kwargs)
@@ -263,7 +295,7 @@ class Calls:
             self.failures.internal(error)
             return None
         finally:
-            self.busy = False
+            self._speak(heard)
 
     def _op_began(self, func: Any, args: Any, kwargs: Any) -> "_Op":
         ledger, touched = self._ledger, self.touched
@@ -305,14 +337,14 @@ class Calls:
 
     def op_ends(self, op: "_Op", func: Any, args: Any, kwargs: Any, out: Any) -> None:
         """See `ops.Listener`."""
-        self.busy = True
+        heard = self._hush()
         try:
             with torch._C.DisableTorchFunction():
                 self._op_ended(op, args, kwargs, out)
         except Exception as error:
             self.failures.internal(error)
         finally:
-            self.busy = False
+            self._speak(heard)
 
     def _op_ended(self, op: "_Op", args: Any, kwargs: Any, out: Any) -> None:
         ledger = self._ledger
@@ -371,7 +403,7 @@ class Calls:
 
     def op_raised(self, op: "_Op", func: Any, args: Any, kwargs: Any, error: BaseException) -> None:
         """See `ops.Listener`."""
-        self.busy = True
+        heard = self._hush()
         try:
             self._settle(op, (), (), (), failed=True)
             with torch._C.DisableTorchFunction():
@@ -379,4 +411,4 @@ class Calls:
         except Exception as fault:
             self.failures.internal(fault)
         finally:
-            self.busy = False
+            self._speak(heard)

@@ -116,9 +116,14 @@ class Lines:
         self._frames = 0
         self._of_line = statements.of_line
 
-    def start(self) -> None:
-        """Begin to hear frames that are entered from now on."""
+    def start(self) -> Any:
+        """Begin to hear frames that are entered from now on.
+
+        Returns:
+            The trace function; None for a program that speaks of trace functions itself.
+        """
         sys.settrace(self._at_call)
+        return None if self.statements.sets_trace else self._at_call
 
     @staticmethod
     def stop() -> None:

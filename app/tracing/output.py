@@ -4,6 +4,7 @@ Stderr is merged into stdout. What C code writes past `sys.stdout` is the confin
 """
 
 import io
+import os
 import sys
 import warnings
 import zlib
@@ -15,6 +16,8 @@ from .statements import PROGRAM
 from .stream import Stream
 
 _MOST_WARNINGS = 200
+_HERE = os.path.dirname(__file__)
+_SHIM = os.path.join("torch", "overrides.py")
 
 
 class ProgramOutput(io.TextIOBase):
@@ -89,6 +92,24 @@ def _use_default_filters() -> None:
     warnings.filterwarnings("default", category=DeprecationWarning, module="__main__")
 
 
+def _program_line(filename: str, lineno: int) -> int | None:
+    """The line of the program a warning points at, if it does.
+
+    Watched calls have frames of ours between the program and PyTorch: a warning that was meant for the
+    caller points at one of them, and the caller is the program.
+    """
+    if filename == PROGRAM:
+        return lineno
+    if not filename.startswith(_HERE) and not filename.endswith(_SHIM):
+        return None
+    frame: Any = sys._getframe(1)
+    while frame is not None:
+        if frame.f_code.co_filename == PROGRAM:
+            return int(frame.f_lineno)
+        frame = frame.f_back
+    return None
+
+
 class Redirected:
     """While entered: prints and warnings become events, stdin is empty, and all is put back after."""
 
@@ -128,7 +149,7 @@ class Redirected:
         self._stream.events.append(
             {
                 "kind": "warning",
-                "line": lineno if filename == PROGRAM else None,
+                "line": _program_line(filename, lineno),
                 "category": category.__name__,
                 "message": text,
             }

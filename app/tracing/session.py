@@ -145,11 +145,12 @@ class _Run:
                 try:
                     if api_mode is not None:
                         api_mode.__enter__()
-                    lines.start()
+                    calls.trace_lines = lines.start()
                     exec(self._code, self._variables)
                 except BaseException as raised:
                     error = raised
                 finally:
+                    calls.trace_lines = None
                     lines.stop()
                     if api_mode is not None:
                         api_mode.__exit__(None, None, None)

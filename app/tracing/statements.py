@@ -70,6 +70,8 @@ class StatementMap:
         self.mentions: list[tuple[str, ...]] = []
         """Per statement: the names it mentions, its body aside."""
         self.of_line: dict[int, int] = {}
+        self.sets_trace = "settrace" in source
+        """It may set or remove the trace function."""
         self.uses_compiler = any(_speaks_to_compiler(node) for node in ast.walk(tree))
         """It asks for compiled or exported code, which an API mode would split or disable."""
         self._add(tree.body)

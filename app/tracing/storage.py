@@ -44,6 +44,8 @@ class Ledger:
         self._tensors: dict[int, TensorRow] = {}
         self._storages: dict[int, StorageRow] = {}
         self._dead: list[TensorRow] = []
+        self._let_go: list[StorageRow] = []
+        """Storages that a tensor was taken off."""
         self._next_tensor = 1
         self._next_storage = 1
         self._expired = torch.UntypedStorage._expired
@@ -95,6 +97,7 @@ class Ledger:
             return known
         if known is not None:
             known.tensors.pop(row.id, None)
+            self._let_go.append(known)
         found = self._storages.get(impl)
         if found is None:
             found = self._new_storage(untyped, impl)
@@ -276,10 +279,11 @@ class Ledger:
 
     def sweep(self) -> None:
         """Tell which tensors and storages went since the last time."""
-        if not self._dead:
+        if not self._dead and not self._let_go:
             return
-        dead, candidates = self._dead[:], set()
+        dead, candidates = self._dead[:], set(self._let_go)
         self._dead.clear()
+        self._let_go.clear()
         told = []
         for row in dead:
             storage = row.storage

@@ -101,7 +101,7 @@ def build(
     app.add_exception_handler(HTTPException, refusals.http)
     # The last one added is the outermost: headers stand on compressed answers and on faults too.
     add_compress_type(NDJSON, streaming=True)  # each line is sent when it is there
-    app.add_middleware(CompressMiddleware)
+    app.add_middleware(CompressMiddleware, gzip_level=6)
     app.add_middleware(SecurityHeaders, frame_ancestors=settings.frame_ancestors, on_fault=refusals.fault)
     return app
 

@@ -128,3 +128,32 @@ def test_an_endless_loop_is_stopped_and_keeps_its_state(state_after: State) -> N
 
     assert (state["outcome"]["kind"], state["outcome"]["reason"]) == ("stopped", "step-limit")
     assert named(state, "x")["version"] == named(state, "x")["values"][0] > 4000
+
+
+def test_a_storage_is_freed_when_its_tensor_takes_another(state_after: State) -> None:
+    state = state_after("import torch\nx = torch.zeros(2)\nx.set_(torch.ones(3))\nx.data = torch.zeros(5)\n")
+    first, second, third = state["storages"].values()
+
+    assert (first["freed_line"], second["freed_line"], third["freed"]) == (3, 4, False)
+
+
+def test_a_warning_points_at_the_line_that_called(state_after: State) -> None:
+    state = state_after(
+        "import torch\nimport torch.nn.functional as F\n"
+        "l = F.mse_loss(torch.zeros(3), torch.zeros(3, 1))\n"
+        "g = (torch.ones(2, requires_grad=True) * 2).grad\n"
+    )
+
+    assert [(w["line"], w["category"]) for w in state["warnings"]] == [(3, "UserWarning"), (4, "UserWarning")]
+
+
+def test_lines_are_heard_again_after_the_recursion_limit(state_after: State) -> None:
+    source = (
+        "import torch\ndef f(x):\n    return f(x + 1)\ntry:\n    f(torch.zeros(1))\n"
+        "except RecursionError:\n    y = torch.ones(2)\nz = y + 1\n"
+    )
+    state = in_child(lambda: state_after(source))
+
+    assert state["line"] == 8
+    assert named(state, "z")["values"] == [2.0, 2.0]
+    assert state["changed"]["8"] == {"z": ["new"]}
