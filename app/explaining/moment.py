@@ -13,6 +13,24 @@ from .chronicle import Chronicle
 
 _MOST_OFFSETS = 1 << 16
 
+_LOOKS_ONLY = frozenset(
+    f"aten::{name}_"
+    for name in (
+        "as_strided",
+        "detach",
+        "resize",
+        "resize_as",
+        "set",
+        "squeeze",
+        "swapaxes",
+        "swapdims",
+        "t",
+        "transpose",
+        "unsqueeze",
+    )
+)
+"""In-place ops that change how a tensor looks at memory, and write none of it."""
+
 
 @dataclass(frozen=True)
 class Write:
@@ -134,17 +152,34 @@ class Moment:
         touched: dict[int, None] = {}
         by_op: set[int] = set()
         for op in self.ops:
+            if self.chronicle.op_name(op).partition(".")[0] in _LOOKS_ONLY:
+                continue
             for tensor in op.writes:
                 storage = self.chronicle.memory(tensor, self.end)
                 if storage is not None and not op.failed:
                     touched[storage] = None
                     by_op.add(storage)
-        touched.update((event.storage, None) for event in self.events if event.kind == "bytes")
+        touched.update((e.storage, None) for e in self.events if e.kind == "bytes" and not e.late)
         return [
             self._write(storage, storage in by_op)
             for storage in touched
             if self._was_there(storage) and (storage in by_op or self._bytes_differ(storage))
         ]
+
+    @cached_property
+    def recounted(self) -> list[tuple[int, int, int]]:
+        """Storages whose version moved though nothing was written: id, version before and after."""
+        written = {write.storage for write in self.writes}
+        found: dict[int, tuple[int, int, int]] = {}
+        for event in self.events:
+            if event.kind != "tensor" or event.storage is None or event.storage in written:
+                continue
+            before, after = self.before(event.id), self.state(event.id)
+            if before is None or after is None or before.storage != after.storage or after.storage is None:
+                continue
+            if before.version is not None and after.version is not None and before.version != after.version:
+                found[after.storage] = (after.storage, before.version, after.version)
+        return list(found.values())
 
     def _was_there(self, storage: int) -> bool:
         return self.chronicle.alive(storage, self.begin) and self.chronicle.alive(storage, self.end)

@@ -1,6 +1,7 @@
 """What changed, in sentences: for every step at least one per layer, "no change" included."""
 
-from ..schema import Sentence
+from ..schema import Sentence, Step
+from ..schema.replay import LAYER_ORDER
 from .autograd import autograd_sentences
 from .chronicle import Chronicle
 from .devices import device_sentences
@@ -20,6 +21,8 @@ def step_sentences(chronicle: Chronicle, number: int) -> tuple[Sentence, ...]:
         Sentences in the order of the layers, those about names first.
     """
     moment = Moment(chronicle, number)
+    if moment.step.executions > 1:
+        return _folded(moment.step)
     return (
         *_name_sentences(moment),
         *data_sentences(moment),
@@ -29,11 +32,23 @@ def step_sentences(chronicle: Chronicle, number: int) -> tuple[Sentence, ...]:
     )
 
 
+def _folded(step: Step) -> tuple[Sentence, ...]:
+    """What many executions did together: each was not kept, but what they touched was."""
+    said = [say(None, "names.folded", n=step.executions)]
+    for layer in LAYER_ORDER:
+        names = [name for name, changes in step.changed.items() if layer in changes]
+        if layer not in step.lamps:
+            said.append(say(layer, f"{layer}.none-folded"))
+        elif names:
+            said.append(say(layer, f"{layer}.folded", names=names))
+        else:
+            said.append(say(layer, f"{layer}.folded-unnamed"))
+    return tuple(said)
+
+
 def _name_sentences(moment: Moment) -> list[Sentence]:
-    """Second names of a tensor, deleted names, folded executions."""
+    """Second names of a tensor, deleted names."""
     said: list[Sentence] = []
-    if moment.step.executions > 1:
-        said.append(say(None, "names.folded", n=moment.step.executions))
     for tensor, names in moment.bound.items():
         if moment.before(tensor) is None:
             continue

@@ -41,6 +41,14 @@ def _no_data(moment: Moment) -> Sentence:
 
 
 def _writes(moment: Moment) -> list[Sentence]:
+    recounted = [
+        say("data", "data.version-only", storage=storage_label(storage), before=before, after=after)
+        for storage, before, after in moment.recounted[:_SAID_ONE_BY_ONE]
+    ]
+    return [*_overwritten(moment), *recounted]
+
+
+def _overwritten(moment: Moment) -> list[Sentence]:
     writes = moment.writes
     if len(writes) > _SAID_ONE_BY_ONE:
         names = [n for w in writes for n in moment.names_on(w.storage)[:1]]

@@ -152,10 +152,9 @@ class World:
                 hold(self.tensors[tensor_id].grad, f"{path}.grad{place}")
         for node_id in sorted(live_nodes):
             node = self.nodes[node_id]
-            if node_id in self.saved_freed:
-                continue
+            freed = node_id in self.saved_freed
             for slot in node.saved:
-                if slot.storage is not None:
+                if slot.storage is not None and not (freed and is_released(slot.field)):
                     holder = f"{trace.names[node.name]}#{node_id}.{slot.field}"
                     holders.setdefault(slot.storage, []).append(holder)
         return holders
@@ -169,6 +168,11 @@ class World:
             return None
         data = self.storages[storage_id].data
         return None if data is None else values_of(view, data)
+
+
+def is_released(field: str) -> bool:
+    """Backward releases a saved tensor of this name; an attribute of a custom function's `ctx` stays."""
+    return not field.startswith("ctx.")
 
 
 def step_line(trace: Trace, step: Step) -> int:
@@ -347,8 +351,8 @@ def _node(trace: Trace, world: World, node_id: int) -> StateNode:
                 field=s.field,
                 storage=s.storage,
                 version=s.version,
-                stale=(node_id, slot) in world.stale and not freed,
-                freed=freed,
+                stale=(node_id, slot) in world.stale and not (freed and is_released(s.field)),
+                freed=freed and is_released(s.field),
             )
             for slot, s in enumerate(node.saved)
         ),

@@ -36,6 +36,9 @@ class StorageBytes(Record):
     data: str | None
     """All its bytes in base64; null when they changed and the new ones were not recorded."""
 
+    late: bool
+    """Recorded when the program was over, of a change that was told without its bytes."""
+
 
 class StorageFreed(Record):
     """Storages whose bytes were given back."""

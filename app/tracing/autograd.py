@@ -88,9 +88,10 @@ class Graph:
         return first
 
     def _key(self, fn: Any) -> Any:
-        if type(fn).__name__ == "AccumulateGrad":
+        name = type(fn).__name__
+        if name == "AccumulateGrad":
             return ("leaf", self._ledger.tensor(fn.variable).id)
-        return fn._sequence_nr()
+        return (fn._sequence_nr(), name)  # numbers are per thread, so not enough
 
     def _tell(self, node_id: int, fn: Any, edges: list[list[int | None]]) -> None:
         name = type(fn).__name__

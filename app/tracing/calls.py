@@ -73,7 +73,8 @@ class _Op:
         self.range: int | None = None
         self.given = given
         self.rows: list[TensorRow] = []
-        self.event: dict[str, Any] = {}
+        self.event: dict[str, Any] | None = None
+        """Its event; None in a step that is folded."""
 
 
 class Calls:
@@ -101,6 +102,8 @@ class Calls:
         """Rises with each statement that begins; an open API call of another statement is not ours."""
         self.range_serial = -1
         self.ops_heard = 0
+        self.telling = True
+        """Calls are told; those of folded steps are not, but what they touch is looked at all the same."""
         self._torch_tensor = stream.name("tensor")
         self.trace_lines: Any = None
         """The trace function while lines are heard, unless the program sets one of its own."""
@@ -228,7 +231,7 @@ class Calls:
         if token.name in _EXPORTS:
             for t in (*given, *returned):
                 self._export(t)
-        if quiet and (returned or token.name.endswith(("=", "_"))) and given:
+        if self.telling and quiet and (returned or token.name.endswith(("=", "_"))) and given:
             inputs = [ledger.tensor(t).id for t in given]
             outputs = [ledger.tensor(t).id for t in returned]
             for t, row_id in zip(returned, outputs, strict=True):
@@ -317,6 +320,8 @@ class Calls:
             op.node = None if current is None else self._stream.name(type(current).__name__)
             self.backward_roots_seen = False
         op.api, op.range = self.api, self.range_now()
+        if not self.telling:
+            return op
         op.event = {
             "kind": "op",
             "site": -1,
@@ -330,6 +335,8 @@ class Calls:
 
     def _settle(self, op: "_Op", views: Any, verdicts: Any, writes: Any, *, failed: bool) -> None:
         """The op is over: what came of it."""
+        if op.event is None:
+            return
         name = self._stream.name(op.schema.name)
         op.event["site"] = self._stream.site(
             (name, op.api, op.range, tuple(views), tuple(verdicts), tuple(writes), op.node, failed)
@@ -360,9 +367,10 @@ class Calls:
             row = ledger.tensor(t)
             storage = ledger.storage(t, row)
             self.touched[row.id] = row
-            row.look = key = reading.view_key(t)
             outputs.append(row.id)
-            views.append(self._stream.view(key))
+            if op.event is not None:
+                row.look = key = reading.view_key(t)
+                views.append(self._stream.view(key))
             if row in op.rows:
                 verdicts.append("in-place" if row in writes else "same")
                 continue
@@ -372,17 +380,22 @@ class Calls:
             shares = storage is not None and any(r.storage is storage for r in op.rows)
             verdicts.append("view" if shares else "fresh")
             if row.state is None:
-                self.births.setdefault(row.id, self._origin(op) if op.rows else None)
+                self.births.setdefault(row.id, self._origin(op))
                 if len(op.given) == 1:
                     self._transfer(op.given[0], t, row)
-        op.event["outputs"] = outputs
+        if op.event is not None:
+            op.event["outputs"] = outputs
         written = sorted({op.rows.index(row) for row in writes})
         self._settle(op, views, verdicts, written, failed=False)
         self.failures.made(outputs, op.range)
 
     def _origin(self, op: "_Op") -> Origin:
-        """The first operand, as it looked when last read."""
+        """The first operand, as it looked when last read; what that was made from, if in this statement."""
+        if not op.rows:
+            return None
         row = op.rows[0]
+        if row.id in self.births and row.state is None:
+            return self.births[row.id]
         key = row.state[0] if row.state is not None else row.look
         if key is None:
             key = reading.view_key(op.given[0])

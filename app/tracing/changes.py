@@ -24,6 +24,7 @@ class Effects:
         "autograd",
         "born",
         "first_storage",
+        "first_tensor",
         "freed_oldest",
         "lamps",
         "layers",
@@ -33,6 +34,8 @@ class Effects:
 
     def __init__(self, first_storage: int) -> None:
         self.first_storage = first_storage
+        self.first_tensor = 0
+        """Id the first tensor made in the statement will get."""
         self.layers: dict[int, set[str]] = {}
         self.born: dict[int, set[str]] = {}
         self.names: dict[Place, tuple[int | None, int | None]] = {}
@@ -105,12 +108,18 @@ class Effects:
             lamps.add("autograd")
         return [layer for layer in LAYERS if layer in lamps]
 
-    def hand_to(self, caller: "Effects") -> None:
-        """The statement ended: its effects become its caller's as well."""
+    def hand_to(self, caller: "Effects", own_frame: int) -> None:
+        """The statement ended: its effects become its caller's as well.
+
+        Not what no caller can be asked for, else deep recursion would hand on ever more: names of the
+        frame that was left, tensors made since the caller began.
+        """
         for tensor_id, layers in self.layers.items():
-            caller.touch(tensor_id, layers)
+            if tensor_id < caller.first_tensor:
+                caller.touch(tensor_id, layers)
         for (frame, path), (old, new) in self.names.items():
-            caller.bind(frame, path, old, new)
+            if frame != own_frame:
+                caller.bind(frame, path, old, new)
         caller.autograd = caller.autograd or self.autograd
         caller.lamps |= self.lamps
         if self.freed_oldest is not None:

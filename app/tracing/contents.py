@@ -65,22 +65,23 @@ class Contents:
         else:
             text = None
         row.recorded = text is not None
-        self._stream.events.append({"kind": "bytes", "storage": row.id, "data": text})
+        late = self._now.late
+        self._stream.events.append({"kind": "bytes", "storage": row.id, "data": text, "late": late})
 
     def _look_at_large(self, t: Any, row: StorageRow) -> None:
         """A storage too large to record: a checksum tells whether its bytes changed."""
         if row.data is not None:
             row.data = None
             row.recorded = False
-            self._stream.events.append({"kind": "bytes", "storage": row.id, "data": None})
+            self._stream.events.append({"kind": "bytes", "storage": row.id, "data": None, "late": False})
         version = reading.version_of(t)
         if row.digest is not None and version is not None and not row.versionless:
             return
         if row.address and (row.versionless or version is None):
             digest = reading.digest(row.address, row.nbytes)
             if row.digest is not None and digest != row.digest:
-                for other in row.tensors.values():
-                    self._now.effects.touch(other.id, {"data"})
+                row.writes += 1
+                self.written[row.id] = row
             row.digest = digest
 
     def _bytes_changed(self, row: StorageRow, old: bytes, new: bytes) -> None:
@@ -92,9 +93,9 @@ class Contents:
                 continue
             if _covers_change(state[0], old, new):
                 self._now.effects.touch(other.id, {"data"})
-                self._tell_owners(other)
+                self.tell_owners(other)
 
-    def _tell_owners(self, row: TensorRow) -> None:
+    def tell_owners(self, row: TensorRow) -> None:
         """A gradient's values changed: that is a change of autograd for the tensor it belongs to."""
         for owner in row.grad_of:
             self._now.effects.touch(owner, {"autograd"})
@@ -117,14 +118,33 @@ class Contents:
             return
         if key[5] != "cpu" or (storage is not None and storage.device != "cpu"):
             return
-        if storage is not None and state[5] is None:
-            values_key = (state[2], state[1], storage.digest, key)
-            if row.valued and (
-                not self._now.full_records or (values_key == row.values_key and state[2] is not None)
-            ):
-                return
-            row.values_key = values_key
-        self._read_values(t, row, storage, key)
+        if storage is not None and state[5] is None and key[4] == "torch.strided":
+            self._look_at_part_of_large(t, row, storage, state)
+        else:
+            self._read_values(t, row, storage, key)
+
+    def _look_at_part_of_large(self, t: Any, row: TensorRow, storage: StorageRow, state: State) -> None:
+        """A tensor on a storage too large to record: its own values, or a summary, when they changed."""
+        values_key = (state[2], storage.writes, storage.digest, state[0])
+        before = row.values_key
+        if values_key == before:
+            return
+        row.values_key = values_key
+        past_the_version = (
+            before is not None
+            and (before[0], before[3]) == (values_key[0], values_key[3])
+            and (before[1] != values_key[1] or before[2] not in (None, values_key[2]))
+        )
+        known = row.values
+        if before is not None and not self._now.full_records:
+            if row.valued:
+                self._emit_values(row, None, None)
+            row.withheld = True
+        else:
+            self._read_values(t, row, storage, state[0])
+        if past_the_version and (known is None or row.withheld or row.values != known):
+            self._now.effects.touch(row.id, {"data"})
+            self.tell_owners(row)
 
     def _read_values(self, t: Any, row: TensorRow, storage: StorageRow | None, key: tuple[Any, ...]) -> None:
         if reading.dispatches_to_python(t):
@@ -143,14 +163,15 @@ class Contents:
             count = 0 if key[0] is None else 1 << 62
             if key[0] is not None or not reading.get_is_nested(t):
                 return
+        row.withheld = False
         if count <= self._value_elements:
-            values = reading.nested_values(t)
+            row.values = values = reading.nested_values(t)
             if values is None or (row.valued and storage is None and values == row.values_key):
                 return
             if storage is None or key[4] != "torch.strided":
                 if row.valued:
                     self._now.effects.touch(row.id, {"data"})
-                    self._tell_owners(row)
+                    self.tell_owners(row)
                 row.values_key = values
             self._emit_values(row, values, None)
         elif key[4] == "torch.strided" and key[3] != "torch.bool":

@@ -30,7 +30,10 @@ def fingerprint(variables: dict[str, Any], module: str, stdout_crc: int, error: 
             for path, t in names.walk(variable, variables[variable]):
                 if len(tensors) >= _MOST_TENSORS:
                     break
-                tensors[path] = _facts(t)
+                try:
+                    tensors[path] = _facts(t)
+                except (RuntimeError, NotImplementedError, TypeError, ValueError) as error:
+                    tensors[path] = {"unreadable": type(error).__name__}
                 storage = _storage(t)
                 if storage is not None:
                     groups.setdefault(storage._cdata, []).append(path)
@@ -77,6 +80,8 @@ def _grad_fn(t: Any) -> str | None:
 
 def _bytes(t: Any) -> int | None:
     """A checksum of a tensor's own elements; bytes of its storage beside them may be uninitialised."""
+    if reading.dispatches_to_python(t):
+        return zlib.crc32(repr(reading.nested_values(t)).encode())
     storage = _storage(t)
     nested = reading.get_is_nested(t) or reading.get_layout(t) is not torch.strided
     if storage is None or nested:

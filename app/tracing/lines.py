@@ -187,7 +187,8 @@ class Lines:
 
     def _close(self, watch: FrameWatch) -> None:
         """End the open step of a frame, and of frames above it that were left unheard."""
-        if not any(step.watch is watch for step in self.stack):
+        on_top = bool(self.stack) and self.stack[-1].watch is watch
+        if not on_top and not any(step.watch is watch for step in self.stack):
             if self.stack:
                 self._look()
             return

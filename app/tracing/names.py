@@ -6,6 +6,8 @@ from properties or `__getattr__`. A recursion without closures, since a closure 
 cycle that keeps tensors alive until the collector runs.
 """
 
+import keyword
+import math
 import types
 from collections import OrderedDict, defaultdict
 from collections.abc import Iterator
@@ -116,19 +118,19 @@ class Walk:
             members = attributes.get(group)
             if not isinstance(members, dict):
                 continue
-            for name, item in dict.items(members):
+            for position, (name, item) in enumerate(dict.items(members)):
                 if item is None:
                     continue
-                if issubclass(kind, _INDEXED) and name.isdigit():
-                    inner = f"{path}[{name}]"
+                if issubclass(kind, _INDEXED) and not name.isidentifier():
+                    inner = f"{path}[{position}]"
                 elif issubclass(kind, _KEYED):
-                    inner = f"{path}[{name!r}]"
+                    inner = f"{path}[{_key(name)}]"
                 else:
-                    inner = f"{path}.{name}"
+                    inner = _attribute(path, name)
                 self.go(inner, item, depth + 1)
         for name, item in dict.items(attributes):
             if name[:1] != "_" and type(item) not in _PLAIN:
-                self.go(f"{path}.{name}", item, depth + 1)
+                self.go(_attribute(path, name), item, depth + 1)
 
     def _optimizer(self, path: str, optimizer: Any, depth: int) -> None:
         attributes = object.__getattribute__(optimizer, "__dict__")
@@ -148,7 +150,14 @@ class Walk:
     def _instance(self, path: str, value: Any, kind: type, depth: int) -> None:
         for name, item in _attributes(value, kind):
             if type(item) not in _PLAIN:
-                self.go(f"{path}.{name}", item, depth + 1)
+                self.go(_attribute(path, name), item, depth + 1)
+
+
+def _attribute(path: str, name: str) -> str:
+    """The expression that gives an attribute, whatever it is called."""
+    if name.isidentifier() and not keyword.iskeyword(name):
+        return f"{path}.{name}"
+    return f"getattr({path}, {_key(name)})"
 
 
 def _attributes(value: Any, kind: type) -> Iterator[tuple[str, Any]]:
@@ -174,7 +183,10 @@ def _key(key: Any) -> str | None:
     """A dictionary key as it is written, strings in single quotes; None when it cannot be written."""
     kind = type(key)
     if kind is str:
-        return repr(key) if "'" not in key else "'" + key.replace("'", "\\'") + "'"
+        text = repr(key)
+        return text if text[0] == "'" else "'" + text[1:-1].replace("'", "\\'") + "'"
+    if kind is float and not math.isfinite(key):
+        return None
     if kind in (int, bool, float, type(None)):
         return repr(key)
     if kind is tuple:
@@ -201,12 +213,12 @@ class Names:
         walk.go(variable, value)
         return walk.found
 
-    def tensors(self) -> set[int]:
-        """Ids of all tensors that a name leads to."""
+    def tensors(self, frame: int) -> set[int]:
+        """Ids of the tensors that a name of a frame or a global leads to."""
         return {
             tensor_id
-            for variables in self.frames.values()
-            for paths in variables.values()
+            for each in {frame, 0}
+            for paths in self.frames.get(each, {}).values()
             for tensor_id in paths.values()
         }
 

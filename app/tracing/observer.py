@@ -18,6 +18,7 @@ from .contents import FULL_RECORDS, Contents
 from .folding import Folded, compact
 from .lines import LimitReached, OpenStep
 from .names import Names
+from .ops import forget_warnings
 from .rows import Running, StorageRow, TensorRow
 from .statements import StatementMap
 from .storage import Ledger
@@ -76,12 +77,14 @@ class StepObserver:
         if self.folded and not self._folds(step.statement):
             self.tell_folded()
         step.effects.first_storage = self._ledger.next_storage_id()
+        step.effects.first_tensor = self._ledger.next_tensor_id()
         step.effects.peak = dict(self._ledger.alive)
         step.began = stream.steps_ended
         step.first_event = stream.position()
         self._credit = min(_MOST_CREDIT, self._credit + _CREDIT_PER_STEP)
         self._calls.serial += 1
         self._make_current(step)
+        forget_warnings()
         stream.breathe(step.statement)
 
     def _check_limits(self) -> None:
@@ -95,6 +98,7 @@ class StepObserver:
         now = self._now
         now.effects = step.effects
         now.line = self._statements.rows[step.statement][1]
+        self._calls.telling = not self._folds(step.statement)
         now.full_records = self._executions[step.statement] <= FULL_RECORDS
         self._calls.failures.frame = step.watch.frame_id
 
@@ -128,7 +132,7 @@ class StepObserver:
         else:
             self._stream.end_step(row)
         if caller is not None:
-            effects.hand_to(caller.effects)
+            effects.hand_to(caller.effects, frame)
             self._calls.serial += 1
             self._make_current(caller)
 
@@ -225,6 +229,8 @@ class StepObserver:
             touched, calls.touched = calls.touched, {}
             changed, calls.changed = calls.changed, {}
             storages = {**calls.written, **contents.written}
+            for storage in calls.written.values():
+                storage.writes += 1
             calls.written, contents.written = {}, {}
             for storage in storages.values():
                 changed.update(storage.tensors)
@@ -244,7 +250,7 @@ class StepObserver:
                 ledger.look_closely(t)
         if contents.written:
             self._look_at_written_again()
-        self._tell_births()
+        self._tell_births(frame)
 
     def _look_at_written_again(self) -> None:
         """An exported storage was found written: look at who else is on it."""
@@ -259,7 +265,7 @@ class StepObserver:
         for storage in storages.values():
             self._graph.check_versions(storage)
 
-    def _tell_births(self) -> None:
+    def _tell_births(self, frame: int) -> None:
         """New tensors and the layers in which they differ from what they were made from.
 
         Of a tensor that no name and no `.grad` leads to, only its bytes count.
@@ -268,7 +274,7 @@ class StepObserver:
         rows = self._ledger.take_new_rows()
         if not rows:
             return
-        named = self._names.tensors()
+        named = self._names.tensors(frame)
         for row in rows:
             if row.state is None:
                 continue

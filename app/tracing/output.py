@@ -117,6 +117,7 @@ class Redirected:
         self._stream = stream
         self.output = ProgramOutput(stream, limits)
         self._warned = 0
+        self._shown: set[tuple[int, str, str]] = set()
 
     def __enter__(self) -> "Redirected":
         self._before = (sys.stdout, sys.stderr, sys.stdin)
@@ -142,6 +143,12 @@ class Redirected:
         file: Any = None,
         line: str | None = None,
     ) -> None:
+        line_of_program = _program_line(filename, lineno)
+        if filename != PROGRAM and line_of_program is not None:
+            place = (line_of_program, category.__name__, str(message))
+            if place in self._shown:
+                return  # as Python itself: once for each place
+            self._shown.add(place)
         self._warned += 1
         if self._warned > _MOST_WARNINGS:
             return
@@ -149,7 +156,7 @@ class Redirected:
         self._stream.events.append(
             {
                 "kind": "warning",
-                "line": _program_line(filename, lineno),
+                "line": line_of_program,
                 "category": category.__name__,
                 "message": text,
             }

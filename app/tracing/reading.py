@@ -120,10 +120,13 @@ def _careful_view_key(t: Any, layout: Any) -> tuple[Any, ...]:
         try:
             stride = tuple(map(int, stride_of(t)))
             offset = int(offset_of(t))
-            contiguous = is_contiguous(t)
             conj, neg = is_conj(t), is_neg(t)
         except Exception:
             stride = offset = None
+    try:
+        contiguous = is_contiguous(t)
+    except Exception:
+        contiguous = None
     try:
         leaf = get_is_leaf(t)
     except RuntimeError:

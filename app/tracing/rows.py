@@ -16,7 +16,18 @@ State = tuple[Any, int | None, int | None, int | None, int | None, str | None]
 class TensorRow:
     """What is known of a tensor."""
 
-    __slots__ = ("grad_of", "id", "look", "ref", "state", "storage", "valued", "values_key")
+    __slots__ = (
+        "grad_of",
+        "id",
+        "look",
+        "ref",
+        "state",
+        "storage",
+        "valued",
+        "values",
+        "values_key",
+        "withheld",
+    )
 
     def __init__(self, tensor_id: int, ref: "weakref.ref[Any]") -> None:
         self.id = tensor_id
@@ -30,6 +41,11 @@ class TensorRow:
         self.valued = False
         """Its values travel with it rather than with its storage."""
         self.values_key: Any = None
+        """What its values were read at."""
+        self.values: Any = None
+        """The values last recorded, of a small tensor."""
+        self.withheld = False
+        """Its values changed and the new ones were not recorded."""
 
 
 class StorageRow:
@@ -46,6 +62,7 @@ class StorageRow:
         "recorded",
         "tensors",
         "versionless",
+        "writes",
     )
 
     def __init__(self, storage_id: int, impl: int, nbytes: int, address: int, device: str) -> None:
@@ -60,6 +77,8 @@ class StorageRow:
         """The trace has these bytes; False when it was told that it has not; None before either."""
         self.digest: int | None = None
         self.tensors: dict[int, TensorRow] = {}
+        self.writes = 0
+        """Ops that wrote it, and changes that were found."""
         self.versionless = True
         """It can be written without a version counter: exported to NumPy, or not made by an op."""
 
@@ -67,12 +86,14 @@ class StorageRow:
 class Running:
     """The statement that is running."""
 
-    __slots__ = ("effects", "full_records", "line")
+    __slots__ = ("effects", "full_records", "late", "line")
 
     def __init__(self) -> None:
         self.effects = Effects(0)
         """What it has done so far."""
         self.full_records = True
         """Storages of more than a few cells are recorded at this execution."""
+        self.late = False
+        """The program is over: what is recorded now changed earlier."""
         self.line: int | None = None
         """Its first line."""

@@ -111,7 +111,8 @@ class StatementMap:
 
 def _speaks_to_compiler(node: ast.AST) -> bool:
     if isinstance(node, ast.Attribute):
-        return node.attr in _COMPILER_WORDS
+        of_regular_expressions = isinstance(node.value, ast.Name) and node.value.id in ("re", "regex")
+        return node.attr in _COMPILER_WORDS and not of_regular_expressions
     return isinstance(node, ast.alias) and node.name.split(".")[-1] in _COMPILER_WORDS
 
 

@@ -132,6 +132,10 @@ class Ledger:
         if alive > peak.get(device, -1):
             peak[device] = alive
 
+    def next_tensor_id(self) -> int:
+        """Id the next tensor will get."""
+        return self._next_tensor
+
     def next_storage_id(self) -> int:
         """Id the next storage will get."""
         return self._next_storage
@@ -162,7 +166,10 @@ class Ledger:
                 self._new_rows.append(row)
             self._emit_tensor(row, state)
             if old is not None:
-                self._now.effects.touch(row.id, layers_between(old, state))
+                layers = layers_between(old, state)
+                self._now.effects.touch(row.id, layers)
+                if "data" in layers:
+                    self._contents.tell_owners(row)
                 if old[4] != state[4] and grad is not None:
                     grad.grad_of.add(row.id)
             elif grad is not None:
@@ -323,14 +330,15 @@ class Ledger:
 
     def record_what_is_left(self) -> None:
         """At the end: bytes and values that were withheld are recorded after all."""
-        self._now.full_records = True
+        self._now.full_records = self._now.late = True
         for storage in list(self._storages.values()):
             if storage.recorded is False:
                 for t in self.siblings(storage)[:1]:
                     self._contents.look_at_bytes(t, storage)
         for row in list(self._tensors.values()):
             t = row.ref()
-            if t is not None and row.state is not None and row.valued:
+            if t is not None and row.state is not None and row.withheld:
+                row.values_key = None
                 self._contents.look_at_values(t, row, row.storage, row.state)
 
 

@@ -28,7 +28,7 @@ export const freed = (...storages: number[]): TraceEvent => ({ kind: "freed", st
 
 export const bytes = (on: number, values: number[]): TraceEvent => {
   const data = Buffer.from(Float32Array.from(values).buffer).toString("base64");
-  return { kind: "bytes", storage: on, data };
+  return { kind: "bytes", storage: on, data, late: false };
 };
 
 /** A step of a trace: its events, and what they changed under which name. */

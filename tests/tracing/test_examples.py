@@ -200,3 +200,27 @@ def test_a_training_loop_is_kept_step_by_step(state_after: State) -> None:
     # one write by the initialisation, 50 by the optimizer
     assert named(state, "model[0].weight")["version"] == 1 + 50
     assert named(state, "model[0].weight")["values"] is not None
+
+
+@pytest.mark.parametrize(
+    ("line", "lamps"),
+    [
+        ("y = a @ b", ["data", "metadata"]),
+        ("y = a.transpose(1, 2).reshape(2, 12)", ["data", "metadata"]),
+        ("y = a.clone()", ["data"]),
+        ("y = a.transpose(0, 1)", ["metadata"]),
+        ("y = torch.ones(2)", ["data", "metadata"]),
+        ("y = torch.ones(2, requires_grad=True)", ["data", "metadata", "autograd"]),
+        ("y = a.contiguous()", []),
+        ("y = w.detach()", ["autograd"]),
+        ("y = w.clone()", ["data", "autograd"]),
+        ("a.mul_(2)", ["data"]),
+    ],
+)
+def test_a_line_lights_the_layers_it_touched(state_after: State, line: str, lamps: list[str]) -> None:
+    state = state_after(
+        "import torch\na = torch.ones(2, 3, 4)\nb = torch.ones(2, 4, 5)\n"
+        f"w = torch.ones(3, requires_grad=True)\n{line}\n"
+    )
+
+    assert state["lamps"].get("5", []) == lamps

@@ -3,6 +3,8 @@
 from collections.abc import Callable
 from typing import Any
 
+import pytest
+
 from ..conftest import LIMITS
 from .children import in_child
 
@@ -157,3 +159,109 @@ def test_lines_are_heard_again_after_the_recursion_limit(state_after: State) -> 
     assert state["line"] == 8
     assert named(state, "z")["values"] == [2.0, 2.0]
     assert state["changed"]["8"] == {"z": ["new"]}
+
+
+def test_a_wrapper_subclass_has_no_bytes_to_read(state_after: State) -> None:
+    source = (
+        "import torch\nclass W(torch.Tensor):\n    @staticmethod\n"
+        "    def __new__(cls, n):\n"
+        "        return torch.Tensor._make_wrapper_subclass(cls, (n,), dtype=torch.float32)\n"
+        "    @classmethod\n"
+        "    def __torch_dispatch__(cls, func, types, args=(), kwargs=None):\n        return W(2)\n"
+        "a = W(2)\n"
+    )
+    state = in_child(lambda: state_after(source))
+
+    assert (state["outcome"]["kind"], named(state, "a")["values"]) == ("finished", None)
+
+
+@pytest.mark.parametrize("write", ["y.add_(1)", "y[0] = 1"])
+def test_a_write_past_the_version_of_a_large_storage_is_seen(state_after: State, write: str) -> None:
+    state = state_after(
+        f"import torch\nx = torch.zeros(5000)\ns = x[:4]\ny = x.data\n{write}\nk = 1\n", step=5
+    )
+
+    assert named(state, "s")["values"][0] == 1.0
+    assert state["changed"]["5"]["s"] == ["data"]
+
+
+def test_values_that_were_not_recorded_are_unknown_and_not_old(state_after: State) -> None:
+    source = "import torch\nx = torch.zeros(5000)\ns = x[:4]\nfor i in range(6):\n    x.add_(1)\nk = 1\n"
+
+    assert named(state_after(source, step=9), "s")["values"] == [3.0] * 4
+    assert named(state_after(source, step=11), "s")["values"] is None
+    assert named(state_after(source), "s")["values"] == [6.0] * 4
+
+
+def test_nodes_of_two_threads_are_told_apart(state_after: State) -> None:
+    source = (
+        "import threading\nimport torch\nw = torch.ones(2, requires_grad=True)\nz = w * 2\nout = []\n"
+        "def work():\n    out.append(w.exp())\nt = threading.Thread(target=work)\nt.start()\nt.join()\n"
+        "y = out[0]\n"
+    )
+    state = in_child(lambda: state_after(source))
+
+    assert state["nodes"][str(named(state, "y")["grad_fn"])]["name"] == "ExpBackward0"
+
+
+def test_a_name_is_an_expression_that_gives_the_tensor(state_after: State) -> None:
+    source = """
+        import torch
+        from collections import OrderedDict
+        from torch import nn
+        m = nn.Sequential(OrderedDict([('1', nn.Linear(1, 2)), ('0', nn.Linear(2, 3))]))
+        n = nn.Module()
+        n.add_module('a-b', nn.Linear(1, 4))
+        d = {"it's": torch.ones(5), 'b\\\\s': torch.ones(6), float('inf'): torch.ones(7)}
+        """
+    state = state_after(source)
+    names = {name: named(state, name)["shape"] for name in state["bindings"]}
+
+    assert names["m[0].bias"] == [2]
+    assert names["m[1].bias"] == [3]
+    assert names["getattr(n, 'a-b').bias"] == [4]
+    assert names["d['it\\'s']"] == [5]
+    assert names["d['b\\\\s']"] == [6]
+    assert [7] not in names.values()
+
+
+def test_gradients_added_in_place_change_their_parameter(state_after: State) -> None:
+    for size in (3, 5000):
+        state = state_after(
+            f"import torch\nw = torch.ones({size}, requires_grad=True)\n(w * 2).sum().backward()\n"
+            "(w * 2).sum().backward()\nw.grad.zero_()\n"
+        )
+
+        assert state["changed"]["4"] == state["changed"]["5"] == {"w": ["autograd"]}
+
+
+def test_one_warning_from_two_lines_is_two_warnings(state_after: State) -> None:
+    state = state_after(
+        "import torch\nimport torch.nn.functional as F\na = torch.zeros(3, 1)\nb = torch.zeros(3)\n"
+        "for i in range(3):\n    l = F.mse_loss(a, b)\nm = F.mse_loss(a, b)\n"
+    )
+
+    assert [w["line"] for w in state["warnings"]] == [6, 7]
+
+
+def test_attributes_of_a_custom_function_outlive_backward(state_after: State) -> None:
+    state = state_after(
+        """
+        import torch
+        class Times(torch.autograd.Function):
+            @staticmethod
+            def forward(ctx, x, k):
+                ctx.save_for_backward(x)
+                ctx.k = k + 1
+                return x * k
+            @staticmethod
+            def backward(ctx, g):
+                return g, None
+        x = torch.ones(2, requires_grad=True)
+        y = Times.apply(x, torch.ones(2))
+        y.sum().backward()
+        """
+    )
+    (node,) = [n for n in state["nodes"].values() if n["name"] == "TimesBackward"]
+
+    assert {s["field"]: s["freed"] for s in node["saved"]} == {"tensors[0]": True, "ctx.k": False}

@@ -131,7 +131,7 @@ export class History {
         nextFunctions: node.next_functions,
         variable: node.variable,
         saved: node.saved.map(({ field, tensor, storage, version }, slot) => {
-          return { field, tensor, storage, version, stale: stale.includes(slot) && !freed, freed };
+          return { field, tensor, storage, version, stale: stale.includes(slot) && !(freed && isReleased(field)), freed: freed && isReleased(field) };
         }),
       });
     }
@@ -178,7 +178,7 @@ export class History {
   private written(own: readonly TraceEvent[], began: number): ReadonlyMap<number, Uint8Array | null> {
     const found = new Map<number, Uint8Array | null>();
     for (const event of own) {
-      if (event.kind !== "bytes" || found.has(event.storage)) continue;
+      if (event.kind !== "bytes" || event.late || found.has(event.storage)) continue;
       const before = this.bytesOf.get(event.storage)?.findLast(([index]) => index < began)?.[1];
       if (before !== undefined) found.set(event.storage, decode(before));
     }
@@ -282,10 +282,19 @@ function heldBy(world: World, live: ReadonlySet<number>, trace: Trace): Readonly
   }
   for (const id of [...live].sort((a, b) => a - b)) {
     const node = world.nodes.get(id);
-    if (node === undefined || world.savedFreed.has(id)) continue;
-    for (const slot of node.saved) hold(slot.storage, `${trace.names[node.name] ?? ""}#${id}.${slot.field}`);
+    if (node === undefined) continue;
+    const freed = world.savedFreed.has(id);
+    for (const slot of node.saved) {
+      if (freed && isReleased(slot.field)) continue;
+      hold(slot.storage, `${trace.names[node.name] ?? ""}#${id}.${slot.field}`);
+    }
   }
   return holders;
+}
+
+/** Backward releases a saved tensor of this name; an attribute of a custom function's `ctx` stays. */
+function isReleased(field: string): boolean {
+  return !field.startsWith("ctx.");
 }
 
 /** Tensor id → expressions that give it: of the innermost frame, of the module, else of a caller. */

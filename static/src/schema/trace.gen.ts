@@ -321,6 +321,10 @@ export interface StorageBytes {
    * All its bytes in base64; null when they changed and the new ones were not recorded.
    */
   data: string | null;
+  /**
+   * Recorded when the program was over, of a change that was told without its bytes.
+   */
+  late: boolean;
 }
 /**
  * Storages whose bytes were given back.
