@@ -443,3 +443,18 @@ def test_rules_are_told_apart():
         assert fields == {"name", "pattern", "layer", "judge"}
         assert f"error.{rule.name}" in catalogue("en")
         assert f"error.{rule.name}.fix" in catalogue("zh")
+
+
+def test_an_array_of_the_same_memory_is_no_storage_of_its_own(said):
+    lines = said("import torch\nx = torch.zeros(2)\nn = x.numpy()\nw = torch.from_numpy(n)\n")
+
+    assert lines[4]["data"] == [
+        "w got a storage S2 over the memory of S1: two storages, one memory, so a write through "
+        "either is seen by both."
+    ]
+
+
+def test_an_in_place_op_on_metadata_writes_nothing(said):
+    lines = said("import torch\nx = torch.zeros(2, 3)\nx.t_()\n")
+
+    assert lines[3]["data"] == ["Version of S1 went 0 → 1, though no value was written."]

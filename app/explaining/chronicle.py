@@ -77,6 +77,8 @@ class Chronicle:
         self.tensors: dict[int, Timeline[TensorState | None]] = {}
         self.bytes: dict[int, Timeline[StorageBytes]] = {}
         self.storage_born: dict[int, int] = {}
+        self.storage_span: dict[int, tuple[int, int]] = {}
+        """First address and the one after the last, as last told; two storages may lie over one memory."""
         self.storage_sizes: dict[int, Timeline[int]] = {}
         self.storage_device: dict[int, str] = {}
         self.storage_freed: dict[int, int] = {}
@@ -111,6 +113,8 @@ class Chronicle:
                 for tensor in event.tensors:
                     self.tensors.setdefault(tensor, Timeline()).put(number, None)
             case "storage":
+                start = int(event.address, 16)
+                self.storage_span[event.id] = (start, start + event.nbytes)
                 if event.id not in self.storage_born:
                     self._count_device(number, event.device, 1)
                 self.storage_born.setdefault(event.id, number)
@@ -267,6 +271,22 @@ class Chronicle:
         """Size of a storage."""
         timeline = self.storage_sizes.get(storage)
         return (timeline.at(moment) or 0) if timeline else 0
+
+    def over(self, storage: int, moment: int) -> int | None:
+        """An older storage that lies over the same memory: NumPy and DLPack make such."""
+        start, end = self.storage_span.get(storage, (0, 0))
+        if not start or start == end:
+            return None
+        for other, (other_start, other_end) in self.storage_span.items():
+            if other == storage or not other_start or not self.alive(other, moment):
+                continue
+            if (
+                self.storage_born[other] < self.storage_born[storage]
+                and other_start < end
+                and start < other_end
+            ):
+                return other
+        return None
 
     def alive(self, storage: int, moment: int) -> bool:
         """A storage is known and its bytes are there."""

@@ -80,7 +80,16 @@ def _made(moment: Moment) -> list[Sentence]:
     chronicle = moment.chronicle
     named = {s: moment.names_on(s) for s in moment.new_storages}
     said: list[Sentence] = []
-    own = [s for s in moment.new_storages if named[s]]
+    over = {
+        s: other
+        for s in moment.new_storages
+        if named[s] and (other := chronicle.over(s, moment.end)) is not None
+    }
+    own = [s for s in moment.new_storages if named[s] and s not in over]
+    said.extend(
+        say("data", "data.over-memory", names=named[s], storage=storage_label(s), other=storage_label(o))
+        for s, o in over.items()
+    )
     if len(own) > _SAID_ONE_BY_ONE:
         total = sum(chronicle.nbytes(s, moment.end) for s in own)
         names = [named[s][0] for s in own]

@@ -122,7 +122,8 @@ def format_parts(message: str, args: Mapping[str, Any], lists: Mapping[str, str]
     Args:
         message: The message, in the syntax above.
         args: Values of the placeholders.
-        lists: Messages `list.comma`, `list.and` and `list.more`, which join arrays.
+        lists: Messages `list.comma`, `list.and`, `list.more` and `list.and-more` (before `list.more`; else
+            `list.and`), which join arrays.
 
     Returns:
         Parts in order; neighbours differ in style.
@@ -211,7 +212,8 @@ def _joined(items: list[str], lists: Mapping[str, str], style: Style) -> list[Pa
     out: list[Part] = []
     for i, word in enumerate(words):
         if i:
-            out.append(Part(lists["list.and" if i == len(words) - 1 else "list.comma"], "plain"))
+            last = "list.and-more" if len(items) > _LONGEST_LIST and "list.and-more" in lists else "list.and"
+            out.append(Part(lists[last if i == len(words) - 1 else "list.comma"], "plain"))
         out.append(word)
     return out
 
