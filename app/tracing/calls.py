@@ -117,6 +117,7 @@ class Calls:
         self.exported: dict[int, TensorRow] = {}
         self.backward_roots_seen = True
         self._young: list[StorageRow] = []
+        self._open_sites: dict[Any, int] = {}
 
     # -- quiet
 
@@ -329,7 +330,12 @@ class Calls:
             "outputs": (),
         }
         # At first without a result: steps may end within an op, and a fault may keep us from its end.
-        self._settle(op, (), (), (), failed=False)
+        place = (op.schema, op.api, op.range, op.node)
+        if (site := self._open_sites.get(place)) is not None:
+            op.event["site"] = site
+        else:
+            self._settle(op, (), (), (), failed=False)
+            self._open_sites[place] = op.event["site"]
         self._stream.events.append(op.event)
         return op
 
