@@ -315,6 +315,7 @@ class Pages:
             answers=f"/lessons/{lesson.slug}/answers/{question.id}{query}",
             player=f"player-{question.program}",
             revealed=revealed,
+            skipped=revealed and "skip" in request.query_params,
             explanation=Markup(question.explanation) if revealed else None,
         )
 

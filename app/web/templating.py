@@ -165,6 +165,9 @@ class QuestionView:
     """Id of the player whose figure it hides."""
 
     revealed: bool
+    skipped: bool
+    """The reader asked for the answer without giving one."""
+
     score: int
     """Choices that are as they should be, ticked or not."""
 

@@ -20,17 +20,17 @@ class QuestionForm {
   constructor(private readonly form: HTMLFormElement) {
     form.addEventListener("submit", (event) => {
       event.preventDefault();
-      void this.reveal();
+      void this.reveal(event.submitter?.getAttribute("name") === "skip");
     });
   }
 
-  private async reveal(): Promise<void> {
+  private async reveal(skipped: boolean): Promise<void> {
     const buttons = [...this.form.querySelectorAll("button")];
     for (const button of buttons) button.disabled = true;
     try {
       const response = await fetch(this.form.dataset["answers"] ?? "");
       if (!response.ok) throw new Error(String(response.status));
-      this.show((await response.json()) as Answer);
+      this.show((await response.json()) as Answer, skipped);
     } catch {
       for (const button of buttons) button.disabled = false;
       this.form.querySelector(".notice")?.remove();
@@ -38,7 +38,7 @@ class QuestionForm {
     }
   }
 
-  private show(answer: Answer): void {
+  private show(answer: Answer, skipped: boolean): void {
     let right = 0;
     const choices = [...this.form.querySelectorAll<HTMLElement>("[data-choice]")];
     for (const choice of choices) {
@@ -48,16 +48,18 @@ class QuestionForm {
       if (input.checked === said.right) right += 1;
       choice.classList.toggle("right", said.right);
       choice.classList.toggle("wrong", !said.right && input.checked);
+      const missed = said.right && !input.checked && !skipped;
+      choice.classList.toggle("missed", missed);
       input.disabled = true;
       const verdict = choice.querySelector<HTMLElement>(".choice-verdict");
-      if (verdict !== null) verdict.textContent = verdict.dataset[said.right ? "yes" : "no"] ?? "";
+      if (verdict !== null) verdict.textContent = verdict.dataset[missed ? "missed" : said.right ? "yes" : "no"] ?? "";
       choice.querySelector(".choice-feedback")?.replaceChildren(...prose(said.feedback));
     }
     this.form.classList.add("revealed");
     this.form.dispatchEvent(new CustomEvent("question-answered", { bubbles: true }));
     this.form.querySelector(".question-actions")?.remove();
     const hint = this.form.querySelector(".question-hint");
-    if (hint !== null) hint.textContent = messages.text("ui.question.score", { right, count: choices.length });
+    if (hint !== null) hint.textContent = messages.text(skipped ? "ui.question.skipped" : "ui.question.score", { right, count: choices.length });
     const explanation = this.form.querySelector<HTMLElement>(".question-answer");
     if (explanation !== null) {
       explanation.replaceChildren(...prose(answer.explanation));

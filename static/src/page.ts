@@ -27,8 +27,21 @@ function themeNow(): "light" | "dark" {
   return matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light";
 }
 
-/** Sets up the header's button for light and dark. What was chosen before, `theme.ts` has applied. */
+/** The links to the other language keep the place: what stands after the hash, as it is when they are used. */
+function keepPlaceInLanguage(): void {
+  const links = document.querySelectorAll<HTMLAnchorElement>(".language-switch a");
+  for (const link of links) {
+    const carry = (): void => void (link.hash = location.hash);
+    for (const event of ["pointerenter", "pointerdown", "focus", "click", "auxclick"]) link.addEventListener(event, carry);
+  }
+}
+
+/**
+ * Sets up the header: its button for light and dark, and its links to the other language. What was
+ * chosen before, `theme.ts` has applied.
+ */
 export function setUpFrame(): void {
+  keepPlaceInLanguage();
   const root = document.documentElement;
   const button = document.getElementById("theme");
   if (button === null) return;

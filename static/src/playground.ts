@@ -4,6 +4,7 @@
  * The address always holds the program and the step, so that it can be sent, and Back works. An
  * example comes with its recorded trace; everything else is run.
  */
+import { draftFor, keepDraft, placeOf } from "./model/draft";
 import { carriesProgram, linkTo, readLink } from "./model/link";
 import type { Messages } from "./model/messages";
 import { Problem, runProgram, type Progress } from "./model/run";
@@ -75,8 +76,17 @@ class Playground {
     return this.messages.text(id, args);
   }
 
-  /** Shows what the address asks for: a program after the hash, else the example of the page. */
+  /**
+   * Shows what the address asks for: a program after the hash, else the example of the page. What the
+   * reader wrote here before and the address does not hold yet comes back too.
+   */
   async start(): Promise<void> {
+    const draft = draftFor(placeOf(location));
+    if (draft !== null && (draft.ran || carriesProgram(location.hash))) {
+      const { step } = await readLink(location.hash);
+      await this.showOwn(draft.source, step);
+      return;
+    }
     if (carriesProgram(location.hash)) {
       await this.follow();
       return;
@@ -84,6 +94,15 @@ class Playground {
     const src = this.place.getAttribute("src");
     const { step } = await readLink(location.hash);
     await this.showRecorded(this.examples.find((each) => each.src === src) ?? null, src, step);
+    if (draft === null) return;
+    this.showSource(draft.source);
+    this.edited();
+  }
+
+  private async showOwn(source: string, step: number | null): Promise<void> {
+    this.showSource(source);
+    if (this.limits.run) await this.runSource(source, step ?? Number.MAX_SAFE_INTEGER);
+    else this.complain(new Problem("sandbox-unavailable", this.limits.reason ?? ""));
   }
 
   private setUpControls(): void {
@@ -254,6 +273,7 @@ class Playground {
 
   private edited(): void {
     this.tell(this.editor.source === this.shownSource ? "" : this.say("ui.editor.edited"));
+    this.keep();
     this.writeSoon(KEEP_EDITS_MS);
   }
 
@@ -267,6 +287,7 @@ class Playground {
     const example = this.examples.find((each) => each.id === this.menu.value);
     if (example === undefined) return;
     clearTimeout(this.saving);
+    keepDraft(null);
     const address = new URL(location.href);
     address.searchParams.delete("program");
     address.searchParams.set("example", example.id);
@@ -297,6 +318,14 @@ class Playground {
     if (hash === location.hash) return;
     if (how === "push") history.pushState(null, "", hash);
     else history.replaceState(null, "", hash);
+    this.keep();
+  }
+
+  /** Keeps the reader's program at once; the address follows. An example as it is needs no keeping. */
+  private keep(): void {
+    const ran = this.editor.source === this.shownSource;
+    if (this.example !== null && ran) keepDraft(null);
+    else keepDraft({ source: this.editor.source, ran, place: placeOf(location) });
   }
 
   /** Shows what the address says now, after Back, Forward or an edit by hand. */
@@ -312,11 +341,7 @@ class Playground {
     const { source, step } = await readLink(location.hash);
     if (source === null) this.complain(new Problem("unreadable-link", ""));
     else if (source === this.shownSource) this.player.place(step ?? this.player.steps);
-    else {
-      this.showSource(source);
-      if (this.limits.run) await this.runSource(source, step ?? Number.MAX_SAFE_INTEGER);
-      else this.complain(new Problem("sandbox-unavailable", this.limits.reason ?? ""));
-    }
+    else await this.showOwn(source, step);
   }
 
   private async share(): Promise<void> {

@@ -217,10 +217,21 @@ async def test_locking_in_without_a_script_shows_the_answer_of_that_question_onl
     assert player["step"] == "3"
 
 
-async def test_skipping_shows_the_answer_and_counts_what_was_not_ticked(client):
+async def test_skipping_shows_the_answer_and_scores_nothing(client):
     page = (await client.get("/lessons/one-storage?question=transpose&skip=1", headers=HTML)).text
-    assert "3 of 4 right." in page
+    assert "Skipped. This is the answer." in page
+    assert not re.search(r"\d of \d right", page)
     assert 'class="choice wrong"' not in page
+    assert " missed" not in re.sub(r'data-missed="[^"]*"', "", page)
+
+
+async def test_a_right_choice_that_was_not_ticked_says_that_it_was_missed(client):
+    page = (await client.get("/lessons/one-storage?question=transpose&choice=data", headers=HTML)).text
+    assert re.findall(r'class="choice ([\w ]+)" data-choice="(\w+)"', page) == [
+        ("wrong", "data"),
+        ("right missed", "metadata"),
+    ]
+    assert re.search(r'data-missed="[^"]*">○ yes, and you missed it<', page)
 
 
 @pytest.mark.parametrize(

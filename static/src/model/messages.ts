@@ -54,7 +54,7 @@ export class Messages {
   }
 }
 
-/** Formats one message. `lists` holds `list.comma`, `list.and` and `list.more`, which join arrays. */
+/** Formats one message. `lists` holds `list.comma`, `list.and`, `list.more` and what stands before that, `list.and-more`. */
 export function formatParts(message: string, args: Args, lists: Catalogue): Part[] {
   const out: Part[] = [];
   render(parse(message), args, lists, "plain", out);
@@ -114,7 +114,8 @@ function joined(items: readonly string[], lists: Catalogue, style: Style): Part[
   }
   return words.flatMap((each, i) => {
     if (i === 0) return [each];
-    const join = lists[i === words.length - 1 ? "list.and" : "list.comma"] ?? "";
+    const last = items.length > LONGEST_LIST && "list.and-more" in lists ? "list.and-more" : "list.and";
+    const join = lists[i === words.length - 1 ? last : "list.comma"] ?? "";
     return [{ text: join, style: "plain" as const }, each];
   });
 }

@@ -1,0 +1,53 @@
+/**
+ * The program a reader writes, kept by the browser for as long as its tab is open.
+ *
+ * The address holds it too, a moment later, and only on the playground: a reload within that moment
+ * or a visit to another page would lose it. A frame without storage keeps nothing.
+ */
+
+/** A program, whether it has run, and the address it was written at. */
+export interface Draft {
+  readonly source: string;
+  readonly ran: boolean;
+  readonly place: string;
+}
+
+const KEY = "playground-program";
+
+/** What of an address says which program it is about: the language does not. */
+export function placeOf({ search, hash }: Pick<Location, "search" | "hash">): string {
+  const asked = new URLSearchParams(search);
+  return ["example", "program"].map((name) => asked.get(name) ?? "").join("|") + hash;
+}
+
+/** True for an address that asks for no program of its own. */
+export function asksForNothing(place: string): boolean {
+  return place === "|";
+}
+
+/** Keeps a draft; null forgets it. */
+export function keepDraft(draft: Draft | null): void {
+  try {
+    if (draft === null) sessionStorage.removeItem(KEY);
+    else sessionStorage.setItem(KEY, JSON.stringify(draft));
+  } catch {
+    // The address still holds it.
+  }
+}
+
+/** The draft that belongs to an address: written there, or any at an address that asks for nothing. */
+export function draftFor(place: string): Draft | null {
+  try {
+    const kept: unknown = JSON.parse(sessionStorage.getItem(KEY) ?? "null");
+    if (!isDraft(kept)) return null;
+    return kept.place === place || asksForNothing(place) ? kept : null;
+  } catch {
+    return null;
+  }
+}
+
+function isDraft(value: unknown): value is Draft {
+  if (typeof value !== "object" || value === null) return false;
+  const { source, ran, place } = value as Partial<Record<keyof Draft, unknown>>;
+  return typeof source === "string" && typeof ran === "boolean" && typeof place === "string";
+}
