@@ -54,7 +54,8 @@ test("short text keeps to its room, with as many digits as fit", () => {
   const short = (value: number, room: number) => shortText(value, "torch.float64", room);
   assert.equal(short(0.123456789, 6), "0.1235");
   assert.equal(short(-0.123456789, 6), "-0.123");
-  assert.equal(short(123456.789, 6), "123457");
+  assert.equal(short(123456.789, 7), "123457.");
+  assert.equal(short(123456.789, 6), "1.23e5");
   assert.equal(short(1234567.89, 6), "1.23e6");
   assert.equal(short(0.000012345, 6), "1.2e-5");
   assert.equal(short(-1.2345e-20, 7), "-1e-20");
@@ -63,6 +64,21 @@ test("short text keeps to its room, with as many digits as fit", () => {
   for (const value of [Math.PI, -1e-7, 6.02e23, 99999.5, -0.5, 1 / 3]) {
     assert.ok(short(value, 7).length <= 7, short(value, 7));
     assert.ok(Math.abs(Number(short(value, 7)) / value - 1) < 0.06, short(value, 7));
+  }
+});
+
+test("what is no whole number never looks like one", () => {
+  const short = (value: number, room: number) => shortText(value, "torch.float32", room);
+  assert.equal(short(Math.fround(-1.126), 5), "-1.13");
+  assert.equal(short(Math.fround(-1.126), 4), "-1.1");
+  assert.equal(short(Math.fround(-1.126), 3), "-1.");
+  assert.equal(short(Math.fround(12.7), 3), "13.");
+  assert.equal(short(-1, 2), "-1");
+  for (const value of [-1.126, 0.96, 9.99, 1023.5973, 0.0004, 123456.7]) {
+    for (let room = 1; room < 8; room++) {
+      const text = short(Math.fround(value), room);
+      assert.ok(!/^-?\d+$/.test(text), `${value} in ${room}: ${text}`);
+    }
   }
 });
 

@@ -159,7 +159,8 @@ function notFinite(value: number): string {
 const tidy = (text: string): string => text.replace("e+", "e");
 
 /**
- * Text of at most `room` characters where that is possible: fewer digits, then an exponent.
+ * Text of at most `room` characters where that is possible: fewer digits, then an exponent. What is no
+ * whole number never looks like one: 12.7 in three characters is `13.`, with a point.
  *
  * What does not fit whole is rounded, and `exactText` says the rest where the reader asks.
  */
@@ -175,7 +176,9 @@ export function shortText(value: Value, dtype: string, room: number): string {
 
 function rounded(value: number, room: number): string {
   if (!Number.isFinite(value)) return notFinite(value);
-  const plain = (digits: number): string => tidy(String(Number(value.toPrecision(digits))));
+  const whole = Number.isInteger(value);
+  const pointed = (text: string): string => (whole || !/^-?\d+$/.test(text) ? text : `${text}.`);
+  const plain = (digits: number): string => pointed(tidy(String(Number(value.toPrecision(digits)))));
   const scientific = (digits: number): string => tidy(value.toExponential(digits - 1));
   const bare = (digits: number): string => plain(digits).replace(/^(-?)0\./, "$1.");
   const most = [6, 5, 4, 3, 2].flatMap((digits) => [plain(digits), scientific(digits)]);

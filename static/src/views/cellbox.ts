@@ -13,6 +13,8 @@ export interface CellBox {
 
 const WIDEST = 496; // of a grid, in pixels
 const CHARACTER = 0.602; // of the mono font, per pixel of its size
+const PADDING = 6; // of a cell, both sides together
+const NARROW = { font: 10, padding: 3, room: 4 }; // the least in which `-1.1` can be written
 
 const LARGE = { base: 61, height: 44, font: 14, gap: 4, numbered: true };
 const MEDIUM = { base: 44, height: 40, font: 12.5, gap: 3, numbered: true };
@@ -28,7 +30,10 @@ export function cellBox(place: Place, dense: number): CellBox {
   const character = font * CHARACTER;
   const most = Math.floor(WIDEST / columns) - gap;
   const width = Math.max(8, Math.min(most, Math.max(base, Math.ceil(place.room * character + 10))));
-  const room = Math.floor((width - 6) / character);
+  const fits = Math.floor((width - PADDING) / character);
   const flat = rows > 10 ? Math.min(height, 24) : height;
-  return { width, height: flat, gap, font, room: room < 2 ? (width >= 14 ? 1 : 0) : room, numbered: numbered && flat === height && width >= 34 };
+  const small = Math.min(font, (width - NARROW.padding) / (NARROW.room * CHARACTER));
+  const shrinks = fits < Math.min(place.room, NARROW.room) && small >= NARROW.font;
+  const room = shrinks ? NARROW.room : fits;
+  return { width, height: flat, gap, font: shrinks ? small : font, room: room < 2 ? (width >= 14 ? 1 : 0) : room, numbered: numbered && flat === height && width >= 34 };
 }

@@ -119,6 +119,10 @@ export class Detail {
 }
 
 function heading(say: Say, column: string): HTMLElement {
+  if (column === "contiguous") {
+    const whole = say("ui.memory.contiguous");
+    return el("th", { scope: "col", title: whole, "aria-label": whole }, say("ui.memory.contiguousShort"));
+  }
   return el("th", { scope: "col" }, say(`ui.memory.${column}`));
 }
 

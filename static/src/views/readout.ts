@@ -13,6 +13,7 @@ import { pick, type Say } from "./view";
 const SUBSCRIPTS = "₀₁₂₃₄₅₆₇₈₉";
 const LETTERS = "ijklmnop";
 const MOST_ALIASES = 4;
+const MOST_OF_A_CHANGE = 12; // characters of both values that fit on one line
 const ONE_LINE = 27; // characters of element, terms and cell that fit
 
 export class Readout {
@@ -97,7 +98,7 @@ export class Readout {
     const was = before === null || now === null ? null : valueOf(tensor, before, byte, null);
     if (was !== null && now !== null && was !== now) {
       const change = el("span", {}, el("span", { class: "old" }, was), " → ", el("b", {}, now));
-      fact("ui.memory.value", change, "changed");
+      fact("ui.memory.value", change, was.length + now.length > MOST_OF_A_CHANGE ? "changed long" : "changed");
     } else {
       const missing = storage.device === "meta" ? "ui.memory.metaValue" : "ui.memory.notRecorded";
       fact("ui.memory.value", now ?? say(missing), now === null ? "missing" : "");
