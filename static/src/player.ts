@@ -149,8 +149,10 @@ export class Player {
     if (this.loaded === null) return;
     const { history, views, controls } = this.loaded;
     const state = history.state(this.at);
-    for (const view of views) view.show(state, this.focus);
     controls.show(this.at, this.steps, this.timer !== null);
+    for (const view of views) view.show(state, this.focus);
+    // Scrolling makes the browser lay out all that changed: after the last change it does so once.
+    for (const view of views) view.settle?.();
   }
 
   private pick(detail: Pick): void {

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { readFileSync, readdirSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
-import { bracketPath, brackets, columnAt, memoryCurves, scaleFor, trackPath } from "../../static/src/layout/timeline";
+import { bracketPath, brackets, columnAt, covers, memoryCurves, scaleFor, spanAround, trackPath } from "../../static/src/layout/timeline";
 import { History } from "../../static/src/model/history";
 import { nextChange, nextExecution, outlineOf, stepOfLine } from "../../static/src/model/outline";
 import type { Layer } from "../../static/src/model/state";
@@ -112,4 +112,36 @@ test("the memory curve follows the bytes of every state, and its top is the peak
   assert.equal(cpu.length, trace.steps.length + 1);
   const heights = [...(memoryCurves(whole, scaleFor(cpu.length - 1, 900, true), 0, 40)[0]?.edge ?? "").matchAll(/V([\d.]+)/g)];
   assert.equal(Math.min(...heights.map((each) => Number(each[1]))), 4);
+});
+
+test("of a run wider than the window, what is near the window is drawn, where it stands in the whole run", () => {
+  const scale = scaleFor(1000, 520, false);
+  assert.equal(scale.column, 26);
+  const span = spanAround(scale, 2600, 520);
+  assert.deepEqual(span, { from: 79, to: 142 });
+  assert.ok(covers(span, scale, 2600, 520) && covers(span, scale, 79 * 26, 520) && covers(span, scale, 121 * 26, 520));
+  assert.ok(!covers(span, scale, 78 * 26, 520) && !covers(span, scale, 122 * 26, 520));
+  assert.deepEqual(spanAround(scale, 0, 520), { from: 0, to: 42 });
+  assert.deepEqual(spanAround(scale, scale.width - 520, 520), { from: 960, to: 1000 });
+  assert.ok(covers({ from: 960, to: 1000 }, scale, scale.width - 520, 520));
+
+  const { steps } = outlineOf(TRACE);
+  const narrow = scaleFor(steps.length, 100, false);
+  const whole = trackPath(steps, "data", narrow, 0, 10);
+  const parts = [{ from: 0, to: 3 }, { from: 3, to: steps.length }].map((part) => trackPath(steps, "data", narrow, 0, 10, part));
+  assert.ok(parts.every((part) => part !== ""));
+  assert.equal(parts.join(""), whole);
+  const calls = brackets(steps);
+  assert.equal(bracketPath(calls, 0, narrow, 3, { from: 0, to: 2 }), "");
+  assert.equal(bracketPath(calls, 0, narrow, 3, { from: 2, to: 3 }), bracketPath(calls.slice(0, 1), 0, narrow, 3));
+});
+
+test("the memory curve of some columns is that of the whole run there", () => {
+  const outline = { ...outlineOf(TRACE), peak: 8, alive: [{ device: "cpu", bytes: [0, 4, 4, 8, 2, 2, 2, 6, 6] }] };
+  const scale = { columns: 8, column: 10, width: 80 };
+  const [whole] = memoryCurves(outline, scale, 0, 12);
+  const [part] = memoryCurves(outline, scale, 0, 12, { from: 2, to: 5 });
+  assert.equal(whole?.edge, "M0 12H0V8H20V4H30V10H60V6H80");
+  assert.equal(part?.edge, "M20 8H20V4H30V10H50");
+  assert.equal(part?.area, "M20 8H20V4H30V10H50V12H20z");
 });

@@ -33,6 +33,14 @@ export interface Scale {
   readonly width: number;
 }
 
+/** Some columns, `to` left out. */
+export interface Span {
+  readonly from: number;
+  readonly to: number;
+}
+
+const ALL: Span = { from: 0, to: Infinity };
+
 /** The scale for a width: the whole run in it, or columns wide enough to read. */
 export function scaleFor(columns: number, width: number, whole: boolean): Scale {
   const fitting = width / Math.max(1, columns);
@@ -45,18 +53,31 @@ export function columnAt(scale: Scale, x: number): number {
   return Math.min(scale.columns - 1, Math.max(0, Math.floor(x / scale.column)));
 }
 
+/** The columns seen through a window, and as many on both sides. */
+export function spanAround(scale: Scale, left: number, width: number): Span {
+  const from = columnAt(scale, left);
+  const seen = columnAt(scale, left + width) + 1 - from;
+  return { from: Math.max(0, from - seen), to: Math.min(scale.columns, from + 2 * seen) };
+}
+
+/** Whether all that is seen through a window is in a span. */
+export function covers(span: Span, scale: Scale, left: number, width: number): boolean {
+  return span.from <= columnAt(scale, left) && columnAt(scale, left + width) < span.to;
+}
+
 function gapOf(column: number): number {
   return column < MERGED_COLUMN ? 0 : Math.min(6, column * 0.14);
 }
 
 /** The bars of one track, as one path. */
-export function trackPath(steps: readonly StepOutline[], layer: Layer, scale: Scale, top: number, height: number): string {
+export function trackPath(steps: readonly StepOutline[], layer: Layer, scale: Scale, top: number, height: number, span = ALL): string {
   const gap = gapOf(scale.column);
+  const end = Math.min(steps.length, span.to);
   let path = "";
-  for (let index = 0; index < steps.length; index += 1) {
+  for (let index = span.from; index < end; index += 1) {
     if (!steps[index]?.lamps.includes(layer)) continue;
     const from = index;
-    if (gap === 0) while (steps[index + 1]?.lamps.includes(layer)) index += 1;
+    if (gap === 0) while (index + 1 < end && steps[index + 1]?.lamps.includes(layer)) index += 1;
     const x = from * scale.column + gap;
     path += bar(x, top, Math.max(1, (index + 1) * scale.column - gap - x), height);
   }
@@ -87,11 +108,11 @@ export function brackets(steps: readonly StepOutline[]): Bracket[] {
 }
 
 /** The brackets of each lane, as one path per lane. */
-export function bracketPath(all: readonly Bracket[], lane: number, scale: Scale, y: number): string {
+export function bracketPath(all: readonly Bracket[], lane: number, scale: Scale, y: number, span = ALL): string {
   const gap = gapOf(scale.column);
   let path = "";
   for (const each of all) {
-    if (each.lane !== lane) continue;
+    if (each.lane !== lane || each.to < span.from || each.from >= span.to) continue;
     path += `M${n(each.from * scale.column + gap)} ${n(y)}H${n((each.to + 1) * scale.column - gap)}`;
   }
   return path;
@@ -106,37 +127,38 @@ export interface MemoryCurve {
 }
 
 /** Bytes alive after each step, devices stacked, the peak at the top. */
-export function memoryCurves(outline: Outline, scale: Scale, top: number, height: number): MemoryCurve[] {
+export function memoryCurves(outline: Outline, scale: Scale, top: number, height: number, span = ALL): MemoryCurve[] {
   const y = (bytes: number): number => top + height - (outline.peak === 0 ? 0 : (bytes / outline.peak) * (height - 4));
   let below = new Array<number>(outline.steps.length + 1).fill(0);
   return outline.alive.map(({ device, bytes }) => {
     const above = below.map((base, step) => base + (bytes[step] ?? 0));
-    const edge = stairs(above, scale, y);
-    const back = stairsBack(below, scale, y);
+    const edge = stairs(above, scale, y, span);
+    const back = stairsBack(below, scale, y, span);
     below = above;
     return { device, area: `${edge}${back}z`, edge };
   });
 }
 
-function stairs(values: readonly number[], scale: Scale, y: (bytes: number) => number): string {
-  let path = `M0 ${n(y(values[0] ?? 0))}`;
-  let before = values[0];
-  for (let step = 1; step < values.length; step += 1) {
+function stairs(values: readonly number[], scale: Scale, y: (bytes: number) => number, { from, to }: Span): string {
+  const last = Math.min(values.length - 1, to);
+  let path = `M${n(from * scale.column)} ${n(y(values[from] ?? 0))}`;
+  let before = values[from];
+  for (let step = from + 1; step <= last; step += 1) {
     if (values[step] === before) continue;
     path += `H${n((step - 1) * scale.column)}V${n(y(values[step] ?? 0))}`;
     before = values[step];
   }
-  return `${path}H${n((values.length - 1) * scale.column)}`;
+  return `${path}H${n(last * scale.column)}`;
 }
 
-function stairsBack(values: readonly number[], scale: Scale, y: (bytes: number) => number): string {
-  const last = values.length - 1;
+function stairsBack(values: readonly number[], scale: Scale, y: (bytes: number) => number, { from, to }: Span): string {
+  const last = Math.min(values.length - 1, to);
   let path = `V${n(y(values[last] ?? 0))}`;
-  for (let step = last; step > 1; step -= 1) {
+  for (let step = last; step > from + 1; step -= 1) {
     if (values[step] === values[step - 1]) continue;
     path += `H${n((step - 1) * scale.column)}V${n(y(values[step - 1] ?? 0))}`;
   }
-  return `${path}H0`;
+  return `${path}H${n(from * scale.column)}`;
 }
 
 function n(value: number): string {

@@ -25,11 +25,24 @@ interface Line {
   first: number;
 }
 
+/** Where lines stand, and how high their window is, as of the last time the browser laid them out. */
+interface Measures {
+  readonly tops: readonly number[];
+  readonly bottoms: readonly number[];
+  readonly room: number;
+  /** Of all there is to scroll. */
+  readonly height: number;
+}
+
 export class CodeView implements View {
   private lines: Line[] = [];
   private list: HTMLElement = el("ol");
   private step = 0;
+  private current: number | null = null;
   private pointed: SourceRange | null = null;
+  // Both are kept, because asking while views are changing would make the browser lay out the page.
+  private measures: Measures | null = null;
+  private scrolled = 0;
   private trace: Trace | null = null;
   private say: Say = (id) => id;
 
@@ -61,6 +74,8 @@ export class CodeView implements View {
     this.list.addEventListener("click", (event) => this.clicked(event));
     this.list.addEventListener("keydown", (event) => this.moved(event));
     root.replaceChildren(this.list);
+    this.scrolled = root.scrollTop;
+    this.watch(root);
   }
 
   show(state: State): void {
@@ -79,7 +94,11 @@ export class CodeView implements View {
       else line.row.removeAttribute("aria-current");
       this.light(line, state.lamps.get(number) ?? []);
     });
-    this.reveal(step?.line);
+    this.current = step?.line ?? null;
+  }
+
+  settle(): void {
+    if (this.current !== null) this.reveal(this.current);
   }
 
   /** Marks a piece of the program, as long as the reader points at what it did. */
@@ -168,15 +187,44 @@ export class CodeView implements View {
     event.preventDefault();
   }
 
+  /** Keeps what `reveal` needs to know of the window, for as long as the list is in it. */
+  private watch(root: HTMLElement): void {
+    const scrolled = (): void => void (this.scrolled = root.scrollTop);
+    const observer = new ResizeObserver(() => {
+      this.measures = this.measure();
+      if (this.list.parentElement === root) return;
+      observer.disconnect();
+      root.removeEventListener("scroll", scrolled);
+    });
+    root.addEventListener("scroll", scrolled, { passive: true });
+    observer.observe(root);
+    observer.observe(this.list);
+  }
+
+  private measure(): Measures | null {
+    const room = this.list.parentElement?.clientHeight ?? 0;
+    if (room === 0) return null;
+    const from = this.list.offsetTop;
+    const bottoms = this.lines.map(({ row }) => row.offsetTop + row.offsetHeight - from);
+    const tops = this.lines.map(({ row }) => row.offsetTop - from);
+    return { tops, bottoms, room, height: this.list.parentElement?.scrollHeight ?? 0 };
+  }
+
   /** Scrolls the list, and only the list, until the current line is seen. */
-  private reveal(number: number | undefined): void {
-    const row = number === undefined ? undefined : this.lines[number - 1]?.row;
+  private reveal(number: number): void {
     const box = this.list.parentElement;
-    if (row === undefined || box === null || box.scrollHeight <= box.clientHeight) return;
-    const top = row.offsetTop - this.list.offsetTop;
-    const bottom = top + row.offsetHeight;
-    const margin = Math.min(56, box.clientHeight / 4);
-    if (top - margin < box.scrollTop) box.scrollTop = top - margin;
-    else if (bottom + margin > box.scrollTop + box.clientHeight) box.scrollTop = bottom + margin - box.clientHeight;
+    if (box === null) return;
+    this.measures ??= this.measure();
+    const [top, bottom] = [this.measures?.tops[number - 1], this.measures?.bottoms[number - 1]];
+    if (this.measures === null || top === undefined || bottom === undefined) return;
+    const { room, height } = this.measures;
+    const margin = Math.min(56, room / 4);
+    let to = this.scrolled;
+    if (top - margin < to) to = top - margin;
+    else if (bottom + margin > to + room) to = bottom + margin - room;
+    to = Math.max(0, Math.min(to, height - room));
+    if (to === this.scrolled) return;
+    this.scrolled = to;
+    box.scrollTop = to;
   }
 }

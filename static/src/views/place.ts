@@ -167,7 +167,9 @@ export class Cells {
     if (this.dressed[cell] === dressed) return;
     this.dressed[cell] = dressed;
     box.className = `cell${className}${ring}`;
-    value.textContent = text;
+    // The text node stays: another one would be a change of structure, dearer to lay out than other words.
+    if (value.firstChild instanceof Text) value.firstChild.data = text;
+    else value.textContent = text;
     if (more === "") delete box.dataset["more"];
     else box.dataset["more"] = more;
     this.strip?.dress(cell, className + ring, text);

@@ -2,8 +2,8 @@
  * The whole run on one scale: four tracks, bytes alive, calls as brackets, one band for the step.
  *
  * Every mark is drawn twice, as done and as to come, and each drawing is clipped at the band: a step
- * moves the band and two clips, whatever the length of the run. Coordinates come from
- * `layout/timeline.ts`.
+ * moves the band and two clips, whatever the length of the run. Of a run wider than the window only
+ * what is near the window is drawn. Coordinates come from `layout/timeline.ts`.
  */
 import {
   COMPACT_ROWS,
@@ -13,11 +13,15 @@ import {
   bracketPath,
   brackets,
   columnAt,
+  covers,
   memoryCurves,
   scaleFor,
+  spanAround,
   trackPath,
+  type Bracket,
   type Rows,
   type Scale,
+  type Span,
 } from "../layout/timeline";
 import { formatBytes, type Messages } from "../model/messages";
 import type { Outline, StepOutline } from "../model/outline";
@@ -52,12 +56,18 @@ export class TimelineView implements View {
   private readonly past = svg("rect", { x: 0, y: 0 });
   private readonly future = svg("rect", { y: 0 });
   private readonly clip: { readonly past: string; readonly future: string };
-  private texts: HTMLElement[] = [];
+  private readonly calls: readonly Bracket[];
+  private texts = new Map<number, HTMLElement>();
   private marked: HTMLElement | undefined;
   private scale: Scale = { columns: 1, column: 1, width: 1 };
   private available = 0;
+  /** Kept, because asking while views are changing would make the browser lay out the page. */
+  private scrolled = 0;
+  private drawn: Span = { from: 0, to: 0 };
   private whole: boolean | null = null;
   private state: State | null = null;
+  /** Since the band was last brought into sight. */
+  private moved = false;
   private trace: Trace | null = null;
 
   constructor(
@@ -70,8 +80,8 @@ export class TimelineView implements View {
     clips += 1;
     this.clip = { past: `timeline-past-${clips}`, future: `timeline-future-${clips}` };
     this.rows = compact ? COMPACT_ROWS : FULL_ROWS;
-    const calls = compact ? [] : brackets(outline.steps);
-    this.lanes = calls.reduce((most, call) => Math.max(most, call.lane + 1), 0);
+    this.calls = compact ? [] : brackets(outline.steps);
+    this.lanes = this.calls.reduce((most, call) => Math.max(most, call.lane + 1), 0);
     // Brackets take their room from the curve: the timeline is as high with calls as without.
     const above = this.lanes === 0 ? 0 : this.lanes * this.rows.lane + 3;
     this.top = this.rows.label + above;
@@ -102,9 +112,9 @@ export class TimelineView implements View {
   }
 
   show(state: State): void {
-    const moved = this.state?.step !== state.step;
+    this.moved ||= this.state?.step !== state.step;
     this.state = state;
-    this.place(moved);
+    this.place();
     const step = this.outline.steps[state.step - 1];
     const place = this.messages.text("ui.step.of", { step: state.step, steps: this.outline.steps.length });
     const layers = step?.lamps.map((layer) => this.messages.text(`ui.layer.${layer}`)) ?? [];
@@ -114,6 +124,11 @@ export class TimelineView implements View {
       return this.messages.text("ui.timeline.device", { device, bytes });
     });
     this.usage.textContent = this.messages.text("ui.timeline.usage", { devices: devices.join(" · ") || formatBytes(0) });
+  }
+
+  settle(): void {
+    if (this.moved) this.follow();
+    this.moved = false;
   }
 
   private names(): HTMLElement {
@@ -155,6 +170,10 @@ export class TimelineView implements View {
       const column = columnAt(this.scale, event.clientX - this.canvas.getBoundingClientRect().left);
       return Math.min(column + 1, this.outline.steps.length);
     };
+    this.scroll.addEventListener("scroll", () => {
+      this.scrolled = this.scroll.scrollLeft;
+      this.cover();
+    });
     this.canvas.addEventListener("click", (event) => goTo(this.scroll, stepAt(event)));
     this.canvas.addEventListener("pointermove", (event) => {
       const step = this.outline.steps[stepAt(event) - 1];
@@ -198,10 +217,27 @@ export class TimelineView implements View {
     this.toggle.textContent = this.messages.text(whole ? "ui.timeline.detail" : "ui.timeline.whole");
     this.canvas.style.width = `${this.scale.width}px`;
     this.canvas.style.height = `${this.height}px`;
-    this.picture.setAttribute("viewBox", `0 0 ${this.scale.width} ${this.height}`);
-    this.picture.setAttribute("width", String(this.scale.width));
     this.picture.setAttribute("height", String(this.height));
     this.picture.classList.toggle("dense", this.scale.column < 10);
+    for (const rect of [this.band, this.past, this.future]) rect.setAttribute("height", String(this.height));
+    this.future.setAttribute("width", String(this.scale.width));
+    this.scrolled = Math.max(0, Math.min(this.scrolled, this.scale.width - this.available));
+    this.drawn = { from: 0, to: 0 };
+    this.place();
+    this.follow();
+    this.cover();
+  }
+
+  /** Draws what is near the window, unless it is drawn. */
+  private cover(): void {
+    const { scale, scrolled, available } = this;
+    if (available === 0 || covers(this.drawn, scale, scrolled, available)) return;
+    this.drawn = spanAround(scale, scrolled, available);
+    const left = this.drawn.from * scale.column;
+    const width = this.drawn.to * scale.column - left;
+    this.picture.setAttribute("viewBox", `${left} 0 ${width} ${this.height}`);
+    this.picture.setAttribute("width", String(width));
+    this.picture.style.setProperty("margin-left", `${left}px`);
     const { past, future } = this.clip;
     const definitions = svg(
       "defs",
@@ -218,10 +254,7 @@ export class TimelineView implements View {
       svg("g", { class: "done", "clip-path": `url(#${past})` }, ...marks()),
       svg("g", { class: "to-come", "clip-path": `url(#${future})` }, ...marks()),
     );
-    for (const rect of [this.band, this.past, this.future]) rect.setAttribute("height", String(this.height));
-    this.future.setAttribute("width", String(this.scale.width));
     this.label();
-    this.place(true);
   }
 
   private rules(): SVGElement {
@@ -235,20 +268,20 @@ export class TimelineView implements View {
   }
 
   private marks(): () => SVGElement[] {
+    const { drawn } = this;
     const { steps } = this.outline;
     const { track } = this.rows;
     const inset = this.compact ? 1.5 : 3;
     const tracks = LAYERS.map((layer, row) => {
-      const d = trackPath(steps, layer, this.scale, this.top + row * track + inset, track - 2 * inset - (this.compact ? 0 : 0.5));
+      const d = trackPath(steps, layer, this.scale, this.top + row * track + inset, track - 2 * inset - (this.compact ? 0 : 0.5), drawn);
       return { class: `track track-${layer}`, d };
     });
-    const calls = this.compact ? [] : brackets(steps);
     const lanes = Array.from({ length: this.lanes }, (_, lane) => {
-      return { class: "bracket", d: bracketPath(calls, lane, this.scale, this.rows.label + lane * this.rows.lane + 2.5) };
+      return { class: "bracket", d: bracketPath(this.calls, lane, this.scale, this.rows.label + lane * this.rows.lane + 2.5, drawn) };
     });
     const curves = this.compact
       ? []
-      : memoryCurves(this.outline, this.scale, this.top + LAYERS.length * track + 4, this.memory).flatMap((curve) => {
+      : memoryCurves(this.outline, this.scale, this.top + LAYERS.length * track + 4, this.memory, drawn).flatMap((curve) => {
           const kind = curve.device === "cpu" ? "cpu" : "other";
           return [
             { class: `memory-area memory-area-${kind}`, d: curve.area },
@@ -261,16 +294,19 @@ export class TimelineView implements View {
   private label(): void {
     const { column } = this.scale;
     const full = column >= TEXT_COLUMN;
-    this.texts = [];
+    const { from, to } = this.drawn;
+    this.texts = new Map();
     if (!this.compact && column >= DETAILED_COLUMN - 4) {
-      this.texts = this.outline.steps.map((step, index) => {
+      this.outline.steps.slice(from, to).forEach((step, offset) => {
+        const index = from + offset;
         const text = el("span", { class: "timeline-label" }, full ? `${step.line} ${step.text}` : String(step.line));
         text.style.left = `${index * column}px`;
         text.style.width = `${column}px`;
-        return text;
+        this.texts.set(step.number, text);
       });
     }
-    this.labels.replaceChildren(...this.texts, ...this.ending());
+    this.labels.replaceChildren(...this.texts.values(), ...this.ending());
+    this.mark();
   }
 
   /** The cell of an error or a limit, over the tracks of its column. */
@@ -291,12 +327,16 @@ export class TimelineView implements View {
     return [cell];
   }
 
-  /** Moves the band, the clips and, when the step is new, what is in sight. */
-  private place(moved: boolean): void {
+  private extent(): { left: number; width: number } {
     const step = this.state?.step ?? 0;
-    const { column } = this.scale;
-    const width = step === 0 ? 0 : Math.max(2, column);
-    const left = Math.max(0, Math.min((step - 1) * column, this.scale.width - width));
+    const width = step === 0 ? 0 : Math.max(2, this.scale.column);
+    return { left: Math.max(0, Math.min((step - 1) * this.scale.column, this.scale.width - width)), width };
+  }
+
+  /** Moves the band and the clips. */
+  private place(): void {
+    const step = this.state?.step ?? 0;
+    const { left, width } = this.extent();
     const end = step === 0 ? 0 : left + width;
     const cap = step === 0 ? 0 : Math.max(width, LEAST_CAP);
     this.band.setAttribute("x", String(left));
@@ -305,13 +345,29 @@ export class TimelineView implements View {
     this.bandTop.setAttribute("width", String(cap));
     this.past.setAttribute("width", String(end));
     this.future.setAttribute("x", String(end));
+    this.mark();
+  }
+
+  private mark(): void {
     this.marked?.classList.remove("now");
-    this.marked = this.texts[step - 1];
+    this.marked = this.texts.get(this.state?.step ?? 0);
     this.marked?.classList.add("now");
-    if (!moved || this.scale.width <= this.available) return;
-    const margin = this.available / 4;
-    const seen = this.scroll.scrollLeft;
-    if (left - margin < seen) this.scroll.scrollLeft = left - margin;
-    else if (end + margin > seen + this.available) this.scroll.scrollLeft = end + margin - this.available;
+  }
+
+  /** Brings the band into sight. */
+  private follow(): void {
+    const { available, scrolled, scale } = this;
+    if (available === 0 || scale.width <= available) return;
+    const { left, width } = this.extent();
+    const end = left + width;
+    const margin = available / 4;
+    let to = scrolled;
+    if (left - margin < scrolled) to = left - margin;
+    else if (end + margin > scrolled + available) to = end + margin - available;
+    to = Math.max(0, Math.min(to, scale.width - available));
+    if (to === scrolled) return;
+    this.scrolled = to;
+    this.cover();
+    this.scroll.scrollLeft = to;
   }
 }

@@ -14,6 +14,8 @@ export interface View {
   mount(root: HTMLElement, trace: Trace, say: Say): void;
   /** Shows one state. Same state and focus, same DOM: the reader may jump in any order. */
   show(state: State, focus: Focus): void;
+  /** Brings what is shown into sight, once all views have shown it: scrolling makes the browser lay out the page. */
+  settle?(): void;
 }
 
 /** Detail of a `pick` event. Fields left out stay as they are. */
