@@ -28,6 +28,7 @@ LAMPS: dict[Layer, tuple[str, str]] = {
 
 _UNLIT = "·"
 _NO_CHANGE = (".none", "metadata.like")
+_SAYS_THE_MESSAGE = ("error.python-error", "error.torch-error")
 _LONGEST_STDOUT_LINES = 200
 _TAB = "    "
 _NARROWEST = 20
@@ -230,6 +231,8 @@ class _Printer:
             self.put(visible(outcome.message or ""))
         if self.trace.explanation is not None:
             for sentence in self.trace.explanation.sentences:
+                if sentence.id in _SAYS_THE_MESSAGE:
+                    continue  # it stands above, word for word
                 sign = Text("→ " if sentence.id.endswith(".fix") else "  ", style="bold")
                 self.put(styled(self.language, sentence.id, sentence.args), indent=2, sign=sign)
 

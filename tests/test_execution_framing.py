@@ -183,10 +183,11 @@ def test_what_came_late_ends_the_last_step() -> None:
         pytest.param([OPENING, steps(a_step(STORAGE, TENSOR), views=())], id="an unknown view"),
         pytest.param([OPENING, steps(a_step(TENSOR))], id="an unknown storage"),
         pytest.param(
-            [OPENING, steps(a_step(StorageBytes(kind="bytes", storage=5, data=None)))], id="bytes of nothing"
+            [OPENING, steps(a_step(StorageBytes(kind="bytes", storage=5, data=None, late=False)))],
+            id="bytes of nothing",
         ),
         pytest.param(
-            [OPENING, steps(a_step(STORAGE, StorageBytes(kind="bytes", storage=1, data="A")))],
+            [OPENING, steps(a_step(STORAGE, StorageBytes(kind="bytes", storage=1, data="A", late=False)))],
             id="bytes that are not base64",
         ),
         pytest.param(
@@ -249,3 +250,16 @@ def test_how_a_run_ended(known: Ending, kind: str, reason: str | None, words: st
     assert (outcome.kind, outcome.reason) == (kind, reason)
     assert words is None or words in (outcome.message or "")
     assert outcome.line == (None if kind == "finished" else 7)
+
+
+def test_what_the_child_cannot_know_is_added() -> None:
+    finished = ending().said
+    assert finished is not None
+    said = finished.model_copy(update={"kind": "raised", "line": 7, "type": "RuntimeError"})
+    full = said.model_copy(update={"reason": "memory-limit", "message": "no memory"})
+    save = said.model_copy(update={"message": "Parent directory a/b does not exist."})
+    other = said.model_copy(update={"message": "a size is wrong"})
+
+    assert verdict(ending(said=full), LIMITS).limit == f"{LIMITS.memory_bytes >> 20:,} MiB of memory"
+    assert verdict(ending(said=save), LIMITS).reason == "denied"
+    assert verdict(ending(said=other), LIMITS) == other

@@ -266,7 +266,7 @@ def test_the_guilty_line_of_a_modified_saved_tensor_is_named(why):
         ),
         ("torch.optim.SGD([], lr=1)", "optimizer-empty", (), "parameters"),
         ("torch.nn.Linear(2, 2).load_state_dict({})", "state-dict", (), "do not fit"),
-        ("x = 1 / 0", "python-error", (), "ZeroDivisionError"),
+        ("x = 1 / 0", "python-error", (), "Python says: division by zero."),
         ("x = (1 +", "syntax-error", (), "was never closed"),
         (
             "w = torch.ones(2, requires_grad=True)\nw.grad.zero_()",
@@ -285,6 +285,65 @@ def test_an_error_has_a_class_its_operands_and_a_sentence(why, source, kind, ope
     assert words in text
     assert "{" not in text
     assert " ?" not in text
+
+
+@pytest.mark.parametrize(
+    ("write", "hint"),
+    [
+        ("y.mul_(2)", "Write y = y.mul(2) on line 4 instead of changing y in place"),
+        ("y += 1", "Write y = y + 1 on line 4"),
+        ("y[0] = 5", "Copy first: y = y.clone() before line 4"),
+        ("v = y[:2]; v += 1", "Copy first: v = v.clone() before line 4"),
+    ],
+)
+def test_the_hint_for_a_saved_tensor_is_in_the_readers_words(why, write, hint):
+    source = (
+        f"import torch\nw = torch.ones(3, requires_grad=True)\ny = w.exp()\n{write}\ny.sum().backward()\n"
+    )
+    explanation, text = why(source)
+
+    assert explanation.class_ == "saved-tensor-modified"
+    assert "needs y as it was" in text
+    assert hint in text
+    assert "or call backward() before line 4." in text
+
+
+def test_labels_of_a_wrong_dtype_are_converted_to_integers(why):
+    _, text = why(f"import torch\na = torch.ones(2, 3)\nb = torch.tensor([0., 1.])\n{LOSS}\n")
+
+    assert "b is float32 (made on line 3)" in text
+    assert "b.long()" in text
+    assert ".dtype" not in text
+
+
+def test_input_and_the_end_of_a_message(why):
+    assert "get no input" in why("x = input()\n")[1]
+    text = why("raise ValueError('k must not be zero')\n")[1]
+    assert text.startswith("Python says: k must not be zero. This comes from Python")
+    assert "`" not in text
+
+
+@pytest.mark.parametrize(
+    ("source", "kind", "message", "words"),
+    [
+        ("x = 1", "RuntimeError", "inline_container.cc:7 open file failed", "io.BytesIO()"),
+        (
+            "d = DataLoader(a, num_workers=2)",
+            "PermissionError",
+            "[Errno 13] Permission denied",
+            "num_workers=0",
+        ),
+        ("import socket", "PermissionError", "[Errno 1] Operation not permitted", "no files, no network"),
+    ],
+)
+def test_what_the_sandbox_refused_says_what_to_use_instead(trace_of, source, kind, message, words):
+    done = trace_of("x = 1\n")
+    refused = {"kind": "raised", "line": 1, "type": kind, "message": message, "reason": "denied"}
+    outcome = done.outcome.model_copy(update=refused)
+    explanation = explain(done.model_copy(update={"source": source, "outcome": outcome})).explanation
+
+    assert explanation.class_ == "denied"
+    assert words in " ".join(text_of("en", s.id, s.args) for s in explanation.sentences)
 
 
 def test_a_call_within_a_function_names_the_functions_own_variables(why):

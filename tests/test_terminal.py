@@ -82,7 +82,7 @@ def test_an_error_points_at_its_place_and_is_explained(printed):
     text = " ".join(" ".join(lines).split())
     assert "RuntimeError line 8: one of the variables needed for gradient computation" in text
     assert "backward() needs x as it was when MmBackward0 saved it, at version 0. Line 6 wrote to it" in text
-    assert "→ Make line 6 out of place" in text
+    assert "→ Copy first: x = x.clone() before line 6; or call backward() before line 6." in text
 
 
 def test_the_last_state_is_a_table_of_names(printed):

@@ -5,6 +5,7 @@ having said its last word crashed, whatever status it chose.
 """
 
 import os
+import re
 import signal
 from dataclasses import dataclass
 from typing import Literal
@@ -15,6 +16,13 @@ KillReason = Literal["time-limit", "output-limit", "invalid-reply"]
 """Why the server itself ends a child."""
 
 Reason = Literal["time-limit", "memory-limit", "output-limit", "signal", "invalid-reply"]
+
+
+_FILE_REFUSED = re.compile(
+    r"inline_container\.cc.*open file|PytorchStreamWriter failed|^Parent directory .* does not exist",
+    re.DOTALL,
+)
+"""How PyTorch says that it could not open a file: an error of its own, not one of the system."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -58,7 +66,19 @@ def verdict(ending: Ending, limits: Limits) -> Outcome:
         return _crashed(
             ending, "invalid-reply", f"The process ended with exit status {code} before the program did."
         )
-    return ending.said
+    return _seen_from_outside(ending.said, limits)
+
+
+def _seen_from_outside(said: Outcome, limits: Limits) -> Outcome:
+    """What the child said, with what it cannot know: that the sandbox was in the way, and its limits."""
+    if said.kind != "raised":
+        return said
+    if said.reason == "memory-limit" and said.limit is None:
+        return said.model_copy(update={"limit": _memory(limits)})
+    no_file = said.type == "FileNotFoundError" or _FILE_REFUSED.search(said.message or "")
+    if said.reason is None and no_file:
+        return said.model_copy(update={"reason": "denied"})
+    return said
 
 
 def _signalled(ending: Ending, limits: Limits) -> Outcome:
@@ -67,8 +87,12 @@ def _signalled(ending: Ending, limits: Limits) -> Outcome:
     if number == signal.SIGXCPU or used_up:
         return _stopped(ending, "time-limit", f"{limits.cpu_s} s of processor time")
     if ending.ran_out_of_memory and number in (signal.SIGKILL, signal.SIGABRT):
-        return _stopped(ending, "memory-limit", f"{limits.memory_bytes >> 20:,} MiB of memory")
+        return _stopped(ending, "memory-limit", _memory(limits))
     return _crashed(ending, "signal", f"The process was ended by {_signal_name(number)}.")
+
+
+def _memory(limits: Limits) -> str:
+    return f"{limits.memory_bytes >> 20:,} MiB of memory"
 
 
 def _wall(limits: Limits) -> str:

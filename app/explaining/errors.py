@@ -21,6 +21,8 @@ _SAME_CLASS = {
     "dtype-cast": "dtype-mismatch",
     "expand-shape": "broadcast-shape",
     "bmm-shape": "matmul-shape",
+    "denied-file": "denied",
+    "denied-workers": "denied",
 }
 """Rules with words of their own for a class that has others too."""
 
@@ -41,6 +43,11 @@ _PYTORCHS = frozenset(
     }
 )
 """What PyTorch raises for a call that failed."""
+
+_FILES = re.compile(r"inline_container|PytorchStreamWriter|Parent directory .* does not exist|: '[^']+'$")
+"""A file, if the sandbox refused something: the system's own errors end with its name."""
+
+_WORKERS = re.compile(r"\bnum_workers\s*=\s*[1-9]")
 
 _GRAD_IS_NONE = re.compile(r"'NoneType' object has no attribute|NoneType|must be Tensor, not None")
 
@@ -75,9 +82,11 @@ def _judge(chronicle: Chronicle) -> tuple[str, Layer | None, Advice]:
     message, kind = outcome.message or "", (outcome.type or "").rsplit(".", 1)[-1]
     plain = FailedCall(chronicle, None)
     if outcome.reason == "denied":
-        return "denied", None, Advice(None, ())
+        return _denied(kind, message, chronicle.trace.source), None, Advice(None, ())
     if outcome.reason == "memory-limit":
-        return "out-of-memory", "data", Advice(None, ())
+        return "out-of-memory", "data", ADVICE["out-of-memory"](plain)
+    if kind == "EOFError" and "reading a line" in message:
+        return "no-input", None, Advice(None, ())
     if kind == "SyntaxError" or kind in ("IndentationError", "TabError"):
         return "syntax-error", None, Advice(None, (), {"message": message})
     if kind in ("AttributeError", "TypeError") and _GRAD_IS_NONE.search(message):
@@ -89,10 +98,24 @@ def _judge(chronicle: Chronicle) -> tuple[str, Layer | None, Advice]:
             match = rule.pattern.search(message)
             if match:
                 return rule.name, rule.layer, rule.judge(FailedCall(chronicle, match))
-    told = {"type": kind, "message": _first_line(message)}
+    told = {"type": kind, **_told(message)}
     if outcome.failure is not None and kind in _PYTORCHS:
         return "torch-error", None, Advice(None, tuple(plain.names_of(plain.named)), told)
     return "python-error", None, Advice(None, (), told)
+
+
+def _denied(kind: str, message: str, source: str) -> str:
+    """Which of the things that a sandbox refuses was asked for, as far as the exception says."""
+    if kind == "FileNotFoundError" or _FILES.search(message):
+        return "denied-file"
+    return "denied-workers" if _WORKERS.search(source) else "denied"
+
+
+def _told(message: str) -> dict[str, str]:
+    """An exception's own words, and whether they are there and end as a sentence does."""
+    line = _first_line(message)
+    how = "none" if not line else "ended" if line[-1] in ".!?。！？" else "open"
+    return {"message": line, "how": how}
 
 
 def _first_line(message: str) -> str:

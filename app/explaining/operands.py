@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from .failure import FailedCall
+from .rewriting import out_of_place
 from .wording import dtype_text, storage_label, tuple_text
 
 
@@ -76,7 +77,8 @@ def _saved_tensor_modified(call: FailedCall) -> Advice:
     version, expected = int(call.group("version")), int(call.group("expected"))
     found = call.stale(call.group("node"), version, expected)
     if found is None:
-        return Advice(None, (), {"node": "?", "name": "?", "version": version, "saved_version": expected})
+        versions = {"version": version, "saved_version": expected}
+        return Advice(None, (), {"node": "?", "name": "?", **versions, "how": "other", "rewrite": "?"})
     event, node, slot = found
     storage = call.chronicle.nodes[node].saved[slot].storage
     names: list[str] = []
@@ -90,7 +92,11 @@ def _saved_tensor_modified(call: FailedCall) -> Advice:
             names = [name] if name else []
         names = names or call.chronicle.names_on(storage, call.moment, call.frame)[:1]
     saved = call.chronicle.nodes[node].saved[slot]
-    name = (call.name(saved.tensor) if saved.tensor is not None else None) or (names[0] if names else "?")
+    on_it = [] if storage is None else call.chronicle.names_on(storage, call.moment, call.frame)
+    # What a node saved need not have a name any more: of those on its storage, the oldest is the nearest.
+    name = call.name(saved.tensor) or next(iter([*on_it, *names]), "?")
+    written = names[0] if names else name
+    how, rewrite = out_of_place(call.chronicle.trace.source, line, written, is_view=written != name)
     return Advice(
         line,
         tuple(names),
@@ -98,7 +104,9 @@ def _saved_tensor_modified(call: FailedCall) -> Advice:
             "node": call.chronicle.node_name(node),
             "node_line": call.chronicle.nodes[node].line,
             "name": name,
-            "written": names[0] if names else name,
+            "written": written,
+            "how": how,
+            "rewrite": rewrite,
             "version": version,
             "saved_version": expected,
         },
@@ -257,7 +265,16 @@ def _dtype_mismatch(call: FailedCall) -> Advice:
     named = [t for t in guilty if call.name(t) is not None]
     line = call.made_on(named[0]) if len(named) == 1 else None
     left, right = _first_two(tensors)
-    return _about(call, call.subjects[:2], line, **dtypes, **_two(call, left, right))
+    two = _two(call, left, right)
+    differ = "?" not in (two["a"], two["b"]) and two["a_dtype"] != two["b_dtype"]
+    how = "target" if about_target else "pair" if differ else "other"
+    two |= {"a_code": _as_operand(two["a"]), "b_code": _as_operand(two["b"])}
+    return _about(call, call.subjects[:2], line, how=how, **dtypes, **two)
+
+
+def _as_operand(text: str) -> str:
+    """An expression to which a method can be applied."""
+    return text if re.fullmatch(r"[\w.]+", text) else f"({text})"
 
 
 def _dtype_unsupported(call: FailedCall) -> Advice:
@@ -303,6 +320,10 @@ def _not_a_tensor(call: FailedCall) -> Advice:
 
 def _nothing(call: FailedCall) -> Advice:
     return Advice(None, ())
+
+
+def _out_of_memory(call: FailedCall) -> Advice:
+    return Advice(None, (), {"limit": call.outcome.limit or "none"})
 
 
 def _graph_break(call: FailedCall) -> Advice:
@@ -380,7 +401,7 @@ ADVICE: dict[str, Callable[[FailedCall], Advice]] = {
     "device-numpy": _first_subject,
     "meta-no-data": _meta,
     "no-accelerator": _subjects,
-    "out-of-memory": _nothing,
+    "out-of-memory": _out_of_memory,
     "item-non-scalar": _index_out_of_range,
     "sparse-uncoalesced": _first_subject,
     "nested-shape": _first_subject,

@@ -68,7 +68,19 @@ export class OutcomeView implements View {
     const place = this.messages.text("ui.outcome.place", { line: outcome.line ?? 0 });
     const first = explanation?.sentences[0];
     const said = first === undefined ? [this.firstLine(trace)] : sentence(this.messages.parts(first.id, first.args));
-    return [el("strong", {}, name), place, el("span", { class: "outcome-why" }, ...said)];
+    const advice = this.advice(trace);
+    return [el("strong", {}, name), place, el("span", { class: "outcome-why" }, ...said, advice === "" ? "" : ` ${advice}`)];
+  }
+
+  /** Of a program stopped for its time: which line ran most often, and what to do. */
+  private advice({ outcome, steps, statements }: Trace): string {
+    if (outcome.kind !== "stopped" || (outcome.reason !== "time-limit" && outcome.reason !== "step-limit")) return "";
+    const times = new Map<number, number>();
+    for (const { statement, executions } of steps) times.set(statement, (times.get(statement) ?? 0) + executions);
+    const [busiest, most] = [...times].reduce((best, each) => (each[1] > best[1] ? each : best), [0, 0]);
+    const line = statements[busiest]?.range.line ?? 0;
+    const ran = most > 1 ? `${this.messages.text("ui.outcome.busiest", { line, times: most })} ` : "";
+    return ran + this.messages.text("ui.outcome.advice.time-limit");
   }
 
   private firstLine({ outcome }: Trace): string {
