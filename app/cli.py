@@ -60,7 +60,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         sandbox; 5 the program crashed.
     """
     arguments = sys.argv[1:] if arguments is None else arguments
-    options = _parser(local="--local" in arguments).parse_args(arguments)
+    options = _options(list(arguments))
     try:
         status: int = options.run(options)
         sys.stdout.flush()
@@ -79,6 +79,35 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt:
         return _INTERRUPTED
     return status
+
+
+class _Probe(argparse.ArgumentParser):
+    """Reads the beginning of a command line without complaining."""
+
+    def error(self, message: str) -> NoReturn:
+        raise ValueError(message)
+
+
+def _options(arguments: list[str]) -> argparse.Namespace:
+    """Parse a command line. Behind FILE and `--local`, in whichever order, all belongs to the program."""
+    if arguments[:1] != ["trace"] or "--local" not in arguments:
+        return _parser(local=False).parse_args(arguments)
+    place = arguments.index("--local")
+    if not _names_a_file(arguments[1:place]):
+        return _parser(local=True).parse_args(arguments)
+    options = _parser(local=False).parse_args(arguments[: place + 1])
+    options.arguments += arguments[place + 1 :]
+    return options
+
+
+def _names_a_file(arguments: list[str]) -> bool:
+    probe = _Probe(add_help=False)
+    _trace_arguments(probe, local=False)
+    try:
+        probe.parse_known_args(arguments)
+    except ValueError:
+        return False
+    return True
 
 
 def _complain(message: str, status: int) -> int:
@@ -143,13 +172,15 @@ def _trace_arguments(parser: argparse.ArgumentParser, *, local: bool) -> None:
         action="store_true",
         help="run FILE in this process, with your own files and imports and WITHOUT a sandbox",
     )
-    # After FILE, everything belongs to a program of one's own; without --local our options may follow FILE.
-    parser.add_argument(
+    # With --local, what follows belongs to a program of one's own; without it our options may follow FILE.
+    own = parser.add_argument(
         "arguments",
         metavar="ARGS",
         nargs=argparse.REMAINDER if local else "*",
-        help="with --local: arguments of the program",
+        default=[],
+        help="with --local: arguments of the program, everything that follows FILE and --local",
     )
+    own.required = False
     parser.set_defaults(run=_trace)
 
 
@@ -217,6 +248,8 @@ def _trace(options: argparse.Namespace) -> int:
         raise _Usage(
             f"unrecognized arguments: {' '.join(options.arguments)} (a program has some with --local)"
         )
+    if options.step is not None and options.format == "json":
+        raise _Usage("--step is for text and state: a trace as json holds all its steps")
     settings = Settings.from_env()
     source = _read(options.file)
     if options.local:

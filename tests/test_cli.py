@@ -159,6 +159,25 @@ def test_bad_arguments_exit_with_2(arguments, capsys):
     assert "usage:" in capsys.readouterr().err
 
 
+def test_a_program_needs_no_arguments(capsys):
+    with pytest.raises(SystemExit):
+        cli.main(["trace"])
+
+    assert "required: FILE\n" in capsys.readouterr().err
+
+
+def test_a_step_of_json_is_bad_usage(traced_here, program, capsys):
+    assert cli.main(["trace", program(VIEWS), "--format", "json", "--step", "1"]) == 2
+    assert "--step" in capsys.readouterr().err
+    assert traced_here == []
+
+
+def test_an_error_of_python_is_told_once(traced_here, program, capsys):
+    cli.main(["trace", program("raise ValueError('k must not be zero')\n"), "--lang", "en"])
+
+    assert capsys.readouterr().out.count("k must not be zero") == 2  # the line, and the error
+
+
 def test_arguments_of_a_program_need_local(traced_here, program, capsys):
     assert cli.main(["trace", program(VIEWS), "more"]) == 2
     assert "--local" in capsys.readouterr().err
@@ -250,6 +269,14 @@ def test_local_runs_a_script_with_its_own_files_and_arguments(program, tmp_path)
     assert "without a sandbox" in done.stderr
     assert "y is a view of x" in done.stdout
     assert "['--epochs', '3'] program.py read me __main__" in done.stdout
+
+
+def test_local_may_follow_the_file(program, tmp_path):
+    script = program("import sys\nprint(sys.argv[1:])\n")
+    done = command("trace", script, "--format", "state", "--local", "--local", "--epochs", "3", cwd=tmp_path)
+
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout)["stdout"] == "['--local', '--epochs', '3']\n"
 
 
 def test_local_tells_the_scripts_own_failure(program):

@@ -91,7 +91,7 @@ def build(
     embeds = Embeds(catalog, templates, runner, settings.public_url)
     app.include_router(embeds.router())
     app.include_router(embeds.api())
-    app.include_router(docs_router(app, templates))
+    app.include_router(docs_router(app, templates, settings.public_url))
     app.mount("/static", assets, name="static")
     app.openapi = lambda: openapi_of(app)  # type: ignore[method-assign]  # FastAPI's documented way
 

@@ -15,6 +15,7 @@ from pydantic.json_schema import models_json_schema
 from ..lessons.markdown import inline
 from ..schema import Trace, TraceRequest
 from ..schema.state import StateDocument
+from .addresses import base_url
 from .templating import DocsPage, Templates
 
 _REF = "#/components/schemas/"
@@ -49,7 +50,7 @@ def _problem_for_422(operation: dict[str, Any]) -> None:
         operation["responses"]["422"] = {"description": "`invalid-request`"}
 
 
-def docs_router(app: FastAPI, templates: Templates) -> APIRouter:
+def docs_router(app: FastAPI, templates: Templates, public_url: str | None) -> APIRouter:
     """`/api/docs` and `/api/openapi.json`."""
     router = APIRouter(include_in_schema=False)
 
@@ -59,13 +60,13 @@ def docs_router(app: FastAPI, templates: Templates) -> APIRouter:
 
     @router.get("/api/docs", response_class=Response)
     async def page(request: Request) -> Response:
-        return templates.respond(request, docs_page(openapi_of(app)))
+        return templates.respond(request, docs_page(openapi_of(app), base_url(request, public_url)))
 
     return router
 
 
-def docs_page(document: dict[str, Any]) -> DocsPage:
-    """The page of a document."""
+def docs_page(document: dict[str, Any], address: str) -> DocsPage:
+    """The page of a document, for a reader who reaches the server at an address."""
     operations = tuple(
         {
             "method": method.upper(),
@@ -101,7 +102,9 @@ def docs_page(document: dict[str, Any]) -> DocsPage:
         for name, schema in document["components"]["schemas"].items()
         if "properties" in schema
     )
-    return DocsPage(version=document["info"]["version"], operations=operations, schemas=schemas)
+    return DocsPage(
+        address=address, version=document["info"]["version"], operations=operations, schemas=schemas
+    )
 
 
 def _prose(text: str) -> Markup:

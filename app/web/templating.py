@@ -292,6 +292,9 @@ class DocsPage(Page):
     """The API, from its own OpenAPI document."""
 
     template: ClassVar[str] = "docs.html"
+    address: str
+    """Of the server, as this reader reaches it."""
+
     version: str
     operations: tuple[Mapping[str, Any], ...]
     schemas: tuple[Mapping[str, Any], ...]

@@ -364,5 +364,6 @@ async def test_every_reference_of_the_openapi_document_leads_somewhere(client):
 
 async def test_the_page_of_the_api_shows_every_route_and_schema(client):
     page = (await client.get("/api/docs")).text
+    assert "curl -s http://testserver/api/trace" in page or "curl -s http://test/api/trace" in page
     for word in ("/api/trace", "/healthz", "/oembed", "source-too-large", "TraceRequest", "StateDocument"):
         assert word in page
