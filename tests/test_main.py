@@ -45,7 +45,7 @@ async def test_a_trace_comes_explained_and_laid_out(client):
     assert trace["outcome"]["kind"] == "raised"
     assert trace["explanation"]["class"] == "saved-tensor-modified"
     assert trace["explanation"]["caused_by"] == 4
-    assert len(trace["sentences"]) == len(trace["steps"]) == 5
+    assert len(trace["said"]) == len(trace["steps"]) == 5
     assert trace["graph"]["nodes"]
 
 

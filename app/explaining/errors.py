@@ -23,6 +23,7 @@ _SAME_CLASS = {
     "bmm-shape": "matmul-shape",
     "denied-file": "denied",
     "denied-workers": "denied",
+    "no-input": "python-error",
 }
 """Rules with words of their own for a class that has others too."""
 

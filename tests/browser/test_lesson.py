@@ -41,6 +41,18 @@ def test_skipping_shows_the_answer_too(open_page: Open) -> None:
     question.get_by_role("button", name="Skip").click()
     expect(question.locator(".question-answer")).to_contain_text("Only a.")
     expect(question.locator('[data-choice="a"]')).to_contain_text("basic slicing: a view")
+    expect(question.locator(".question-hint")).to_have_text("Skipped. This is the answer.")
+    expect(question.locator(".missed")).to_have_count(0)
+
+
+def test_a_right_choice_that_was_not_ticked_is_marked_as_missed(open_page: Open) -> None:
+    page = open_page(LESSON)
+    question = page.locator("#question-transpose")
+    question.get_by_role("button", name="Lock in and reveal").click()
+    missed = question.locator('[data-choice="metadata"]')
+    expect(missed).to_have_class(re.compile("missed"))
+    expect(missed).to_contain_text("○ yes, and you missed it")
+    expect(question.locator(".question-hint")).to_have_text("3 of 4 right.")
 
 
 def test_keys_step_the_player_that_has_the_focus_and_no_other(open_page: Open) -> None:

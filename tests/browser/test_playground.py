@@ -269,3 +269,39 @@ def test_the_theme_button_switches_and_is_remembered(open_page: Open) -> None:
     assert page.evaluate(ground) != light
     visit(page, "/lessons?lang=en")
     assert page.evaluate(ground) != light
+
+
+def test_another_language_keeps_the_program_and_the_step(open_page: Open) -> None:
+    page = open_page("/playground?lang=en")
+    run(page, SMALL)
+    expect(position(page)).to_have_text("Step 5 of 5")
+    page.keyboard.press("Escape")
+    page.get_by_role("button", name="Previous step").click()
+    expect(page).to_have_url(re.compile("#z=.*&step=4"))
+
+    page.get_by_role("link", name="中文").click()
+
+    expect(page).to_have_url(re.compile("lang=zh#z="))
+    expect(position(page)).to_have_text("第 4 步，共 5 步")
+    expect(current_line(page)).to_have_text("y.add_(1)")
+
+
+def test_an_edit_that_has_not_run_survives_a_visit_to_another_page(open_page: Open) -> None:
+    page = open_page("/playground?lang=en")
+    page.get_by_role("button", name="Edit").click()
+    page.get_by_label("Program to run").fill(SMALL)
+    page.get_by_role("link", name="About", exact=True).first.click()
+    expect(page).to_have_url(re.compile("/about"))
+
+    page.get_by_role("link", name="Playground", exact=True).click()
+
+    expect(page.get_by_label("Program to run")).to_have_value(SMALL)
+    expect(page.locator(".run-status")).to_contain_text("Edited")
+
+
+def test_a_program_stopped_for_its_time_says_which_line_ran_and_what_to_do(open_page: Open) -> None:
+    page = open_page("/playground?lang=en")
+    run(page, LOOP)
+
+    expect(page.locator(".outcome-line")).to_contain_text(re.compile(r"Line [23] ran [\d,]+ times"))
+    expect(page.locator(".outcome-line")).to_contain_text("Run fewer iterations")
