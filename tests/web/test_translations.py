@@ -58,5 +58,5 @@ def test_no_translation_is_left_over():
 def test_the_catalog_compiles_and_counts():
     said = translations("zh")
     assert said.gettext("Lessons") == "课程"
-    assert said.ngettext("%(num)s lesson", "%(num)s lessons", 1) == "%(num)s 课"
+    assert said.ngettext("%(num)s lesson", "%(num)s lessons", 1) == "%(num)s 节课"
     assert translations("en").gettext("Lessons") == "Lessons"
