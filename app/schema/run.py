@@ -27,7 +27,7 @@ class TraceRequest(Record):
 
 
 class Limits(Record):
-    """What a run may use. The parent enforces time and size, the child steps and values."""
+    """What a run may use. The parent enforces time and size; the child counts, and stops just in time."""
 
     wall_s: float
     """Seconds from the start of the program until it is stopped."""

@@ -52,8 +52,6 @@ class Graph:
         self._freed: set[int] = set()
         self._slots: dict[int, list[_Slot]] = {}
         self._fields: dict[type, tuple[str, ...]] = {}
-        self._backward_roots = 0
-        self.refreshed: list[Any] = []
 
     def node_of(self, t: Any) -> int | None:
         """Id of a tensor's grad_fn; None for a leaf, or when PyTorch refuses to say."""

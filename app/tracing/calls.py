@@ -41,7 +41,6 @@ _EXPORTS = frozenset(
 )
 _BACKWARD = frozenset({"backward", "grad"})
 _NOT_AN_API = frozenset({"__get__", "__set__", "__delete__"})
-_LIBRARY_SHIMS = ("overrides.py", "_jit_internal.py")
 
 Origin = tuple[Any, int | None] | None
 """View key and storage id of the tensor a new one was made from; None: made from nothing."""
