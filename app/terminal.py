@@ -262,6 +262,18 @@ class _Printer:
                 line.append_text(row[column]).append(" " * (widths[column] - row[column].cell_len + 2))
             line.rstrip()
             self.console.print(line, overflow="ignore", crop=False)
+        self._traits(names)
+
+    def _traits(self, names: dict[str, int]) -> None:
+        """What the table has no column for: a quantizer, a wrapper, lost bytes, elements that share cells."""
+        told: dict[str, tuple[Text, list[str]]] = {}
+        for name, tensor_id in names.items():
+            for trait in self.state.tensors[str(tensor_id)].traits:
+                text = styled(self.language, f"trait.{trait.id}", trait.args)
+                told.setdefault(text.plain, (text, []))[1].append(visible(name))
+        for text, owners in told.values():
+            listed = text_of(self.language, "terminal.names", {"names": owners})
+            self.put(Text.assemble((listed, "bold"), ": ", text), indent=2)
 
     def _columns_that_fit(self, titles: dict[str, str], rows: list[dict[str, Text]]) -> list[str]:
         """All columns, without the device when all is on the CPU; on a narrow terminal the main ones."""
@@ -280,6 +292,8 @@ class _Printer:
         graph = Text("")
         if node is not None:
             graph = Text(node.name, style="magenta")
+        elif tensor.is_leaf is None:
+            graph = Text(self.word("terminal.unavailable"), style="magenta")
         elif tensor.requires_grad:
             graph = Text(self.word("terminal.leaf"), style="magenta")
         if tensor.grad is not None:
@@ -313,9 +327,27 @@ class _Printer:
         for storage, names in shared.items():
             nbytes = self.state.storages[str(storage)].nbytes
             self.put(self.say("terminal.shared", storage=f"S{storage}", nbytes=nbytes, names=names), indent=2)
+        for group in self._over_one_memory(sharers):
+            found = [name for storage in group for name in sharers[storage]]
+            labels = [f"S{storage}" for storage in group]
+            self.put(self.say("terminal.overlapping", names=found, storages=labels), indent=2)
         for device, nbytes in alive.items():
             peak = self.state.bytes.peak.get(device, nbytes)
             self.put(self.say("terminal.bytes", device=device, nbytes=nbytes, peak=peak), indent=2)
+
+    def _over_one_memory(self, sharers: dict[int, list[str]]) -> list[list[int]]:
+        """Storages with names that lie over the same bytes: NumPy and DLPack make such."""
+        groups: list[list[int]] = []
+        reached = 0
+        now = {i: self.state.storages[str(i)] for i in sharers}
+        spans = sorted((int(s.address, 16), s.nbytes, i) for i, s in now.items() if s.nbytes)
+        for start, nbytes, storage in (span for span in spans if span[0]):
+            if start < reached:
+                groups[-1].append(storage)
+            else:
+                groups.append([storage])
+            reached = max(reached, start + nbytes)
+        return [sorted(group) for group in groups if len(group) > 1]
 
     def _stdout(self) -> None:
         lines = visible(self.state.stdout).splitlines()

@@ -149,7 +149,7 @@ def test_numpy_writes_behind_the_back_of_pytorch(said):
     """
 
     assert said(source)[6]["data"] == [
-        "1 of 4 values in storage S1 changed without a PyTorch operation, through memory it shares; "
+        "1 of 4 values in storage S1 changed without a PyTorch operation, through the owner of its memory; "
         "t sees the new values.",
         "The version stays 0: PyTorch did not see this write to S1.",
     ]

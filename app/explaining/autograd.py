@@ -7,6 +7,7 @@ tensors saved for backward.
 from ..schema import Sentence
 from .chronicle import Chronicle
 from .moment import Moment, count
+from .traits import trait_sentences
 from .wording import say, storage_label
 
 _SAID_ONE_BY_ONE = 2
@@ -29,6 +30,7 @@ def autograd_sentences(moment: Moment) -> list[Sentence]:
         *_changed_results(moment),
         *_gradients(moment),
         *_freed(moment),
+        *trait_sentences(moment, "autograd"),
     ]
     if said:
         return said
@@ -121,13 +123,18 @@ def _new_results(moment: Moment) -> list[Sentence]:
 def _saved(moment: Moment, node: int) -> list[Sentence]:
     """What a new node keeps for backward."""
     saved = moment.chronicle.nodes[node].saved
-    kept = [
-        saved_name(moment.chronicle, node, i, moment.end, moment.frame)
-        for i, slot in enumerate(saved)
-        if slot.storage is not None
-    ]
+    kept: list[str] = []
+    scalars: list[str] = []
+    for i, slot in enumerate(saved):
+        number = moment.chronicle.scalar(slot.tensor)
+        if number is not None:
+            scalars.append(number)
+        elif slot.storage is not None:
+            kept.append(saved_name(moment.chronicle, node, i, moment.end, moment.frame))
+    if not kept and not scalars:
+        return []
     name = moment.chronicle.node_name(node)
-    return [say("autograd", "autograd.saves", node=name, names=list(dict.fromkeys(kept)))] if kept else []
+    return [say("autograd", "autograd.saves", node=name, names=list(dict.fromkeys(kept)), scalars=scalars)]
 
 
 def _new_leaves(moment: Moment) -> list[Sentence]:
@@ -173,6 +180,8 @@ def _changed_results(moment: Moment) -> list[Sentence]:
             else:
                 was = chronicle.node_name(before.grad_fn)
                 said.append(say("autograd", "autograd.other-node", name=name, node=node, old=was))
+        elif before.grad_fn is not None and after.grad_fn is None and new.is_leaf is None:
+            continue  # told with its traits: PyTorch refuses to say
         elif before.grad_fn is not None and after.grad_fn is None:
             said.append(say("autograd", "autograd.detached", name=name))
         elif old.requires_grad != new.requires_grad:

@@ -19,12 +19,29 @@ from ..schema import (
     Step,
     StorageBytes,
     TensorState,
+    TensorTrait,
     TensorView,
     Trace,
     op_of,
 )
+from ..schema.traits import traits_of
 
 T = TypeVar("T")
+
+_EXPORTS = frozenset(
+    {
+        "numpy",
+        "__array__",
+        "asarray",
+        "as_tensor",
+        "frombuffer",
+        "from_dlpack",
+        "__dlpack__",
+        "share_memory_",
+        "untyped_storage",
+    }
+)
+"""API calls that give memory of a tensor to something that is no tensor, or the other way round."""
 
 _MOST_EVENTS_READ = 200_000
 _EVENTS_ALWAYS_READ = 200
@@ -80,6 +97,7 @@ class Chronicle:
         self.storage_span: dict[int, tuple[int, int]] = {}
         """First address and the one after the last, as last told; two storages may lie over one memory."""
         self.storage_sizes: dict[int, Timeline[int]] = {}
+        self._addresses: dict[int, Timeline[str]] = {}
         self.storage_device: dict[int, str] = {}
         self.storage_freed: dict[int, int] = {}
         self.on_storage: dict[int, dict[int, None]] = {}
@@ -87,6 +105,9 @@ class Chronicle:
         self.node_born: dict[int, int] = {}
         self.made_by: dict[int, list[int]] = {}
         """Tensor id → numbers of the ops that returned it without having been given it."""
+        self._traits: dict[int, Timeline[tuple[TensorTrait, ...]]] = {}
+        self.exports: dict[int, Timeline[str]] = {}
+        """Tensor id → API calls that shared its memory."""
         self._op_views: dict[int, Timeline[int]] = {}
         self.grad_of: dict[int, dict[int, None]] = {}
         self.devices: Timeline[tuple[str, ...]] = Timeline()
@@ -109,6 +130,8 @@ class Chronicle:
                     self.on_storage.setdefault(event.storage, {})[event.id] = None
                 if event.grad is not None:
                     self.grad_of.setdefault(event.grad, {})[event.id] = None
+            case "traits":
+                self._traits.setdefault(event.tensor, Timeline()).put(number, event.traits)
             case "gone":
                 for tensor in event.tensors:
                     self.tensors.setdefault(tensor, Timeline()).put(number, None)
@@ -119,6 +142,7 @@ class Chronicle:
                     self._count_device(number, event.device, 1)
                 self.storage_born.setdefault(event.id, number)
                 self.storage_sizes.setdefault(event.id, Timeline()).put(number, event.nbytes)
+                self._addresses.setdefault(event.id, Timeline()).put(number, event.address)
                 self.storage_device[event.id] = event.device
             case "bytes":
                 self.bytes.setdefault(event.storage, Timeline()).put(number, event)
@@ -131,10 +155,14 @@ class Chronicle:
                 self.node_born.setdefault(event.id, number)
             case "op":
                 site = self.trace.sites[event.site]
+                if site.api is not None:
+                    self._index_export(number, site.api, (*event.inputs, *event.outputs))
                 for output, verdict, view in zip(event.outputs, site.verdicts, site.views, strict=False):
                     self._op_views.setdefault(output, Timeline()).put(number, view)
                     if verdict in ("fresh", "view"):
                         self.made_by.setdefault(output, []).append(number)
+            case "api":
+                self._index_export(number, event.api, (*event.inputs, *event.outputs))
             case "names":
                 roots = self._roots.setdefault(event.frame, {})
                 roots.setdefault(event.root, Timeline()).put(number, _Paths(event.paths))
@@ -142,6 +170,12 @@ class Chronicle:
                 self._frames[event.frame] = (number, None)
             case "return":
                 self._frames[event.frame] = (self._frames.get(event.frame, (-1, None))[0], number)
+
+    def _index_export(self, number: int, api: int, tensors: tuple[int, ...]) -> None:
+        name = self.trace.names[api]
+        if name in _EXPORTS:
+            for tensor in tensors:
+                self.exports.setdefault(tensor, Timeline()).put(number, name)
 
     def _count_device(self, number: int, device: str, change: int) -> None:
         before = self._on_device.get(device, 0)
@@ -203,6 +237,34 @@ class Chronicle:
         """How a tensor looked at its storage; of one that is gone, how it last did."""
         state = self.last_known(tensor, moment)
         return None if state is None else self.trace.views[state.view]
+
+    def traits(self, tensor: int, moment: int) -> tuple[TensorTrait, ...]:
+        """What is worth saying of a live tensor beside its view."""
+        state = self.tensor(tensor, moment)
+        if state is None:
+            return ()
+        return traits_of(self.trace.views[state.view], state.quantizer, self.recorded_traits(tensor, moment))
+
+    def recorded_traits(self, tensor: int, moment: int) -> tuple[TensorTrait, ...]:
+        """Those of them that the trace tells of; of a saved number as well."""
+        timeline = self._traits.get(tensor)
+        return (timeline.at(moment) or ()) if timeline else ()
+
+    def scalar(self, tensor: int | None) -> str | None:
+        """The number a saved tensor was made from; None when it was a tensor all along."""
+        if tensor is None:
+            return None
+        told = self.recorded_traits(tensor, self.end)
+        return next((str(trait.args["value"]) for trait in told if trait.id == "scalar"), None)
+
+    def exported(self, storage: int, moment: int) -> tuple[int, str] | None:
+        """Number of the event, and the API call, that first gave a storage's memory away."""
+        found = []
+        for tensor in self.on_storage.get(storage, ()):
+            timeline = self.exports.get(tensor)
+            if timeline is not None and timeline.moments[0] < moment:
+                found.append((timeline.moments[0], timeline.values[0]))
+        return min(found, default=None)
 
     def shape(self, tensor: int | None, moment: int) -> TensorView | None:
         """How a tensor looked at its storage, of one without a name as the op that made it gave it: its
@@ -272,21 +334,31 @@ class Chronicle:
         timeline = self.storage_sizes.get(storage)
         return (timeline.at(moment) or 0) if timeline else 0
 
+    def address(self, storage: int, moment: int) -> str | None:
+        """Address of a storage."""
+        timeline = self._addresses.get(storage)
+        return timeline.at(moment) if timeline else None
+
     def over(self, storage: int, moment: int) -> int | None:
         """An older storage that lies over the same memory: NumPy and DLPack make such."""
+        born = self.storage_born
+        older = (s for s in self.overlapping(storage, moment) if born[s] < born[storage])
+        return next(older, None)
+
+    def overlapping(self, storage: int, moment: int) -> list[int]:
+        """Other storages that lie over the same memory."""
         start, end = self.storage_span.get(storage, (0, 0))
         if not start or start == end:
-            return None
-        for other, (other_start, other_end) in self.storage_span.items():
-            if other == storage or not other_start or not self.alive(other, moment):
-                continue
-            if (
-                self.storage_born[other] < self.storage_born[storage]
-                and other_start < end
-                and start < other_end
-            ):
-                return other
-        return None
+            return []
+        return [
+            other
+            for other, (other_start, other_end) in self.storage_span.items()
+            if other != storage
+            and other_start
+            and other_start < end
+            and start < other_end
+            and self.alive(other, moment)
+        ]
 
     def alive(self, storage: int, moment: int) -> bool:
         """A storage is known and its bytes are there."""

@@ -46,8 +46,9 @@ class Write:
     by_op: bool
     """Some op of the step wrote it; else memory shared with something that is no tensor was written."""
 
-    versions: tuple[int, int] | None
-    """Version before and after, when a tensor was there at both."""
+    counters: dict[tuple[int, int], list[int]]
+    """Versions before and after → tensors that were there at both and counted so: `.data` makes a tensor
+    with a counter of its own."""
 
 
 class Moment:
@@ -189,7 +190,13 @@ class Moment:
         if timeline is None or timeline.at(self.begin) is None:
             return False
         before = self.chronicle.storage_bytes(storage, self.begin)
-        return before is None or before != self.chronicle.storage_bytes(storage, self.end)
+        after = self.chronicle.storage_bytes(storage, self.end)
+        if self.chronicle.nbytes(storage, self.begin) != self.chronicle.nbytes(storage, self.end):
+            if before is None or after is None:
+                return False  # resized; what was added was not written
+            common = min(len(before), len(after))
+            return before[:common] != after[:common]
+        return before is None or before != after
 
     def _write(self, storage: int, by_op: bool) -> Write:
         tensors = self.chronicle.tensors_on(storage, self.end)
@@ -197,14 +204,13 @@ class Moment:
         size = min((s for s in sizes if s), default=None)
         nbytes = self.chronicle.nbytes(storage, self.end)
         elements = self._offsets_written(storage) if by_op else self._elements_changed(storage, size)
-        versions = None
+        counters: dict[tuple[int, int], list[int]] = {}
         for tensor in tensors:
             before, after = self.before(tensor), self.state(tensor)
             same = before is not None and after is not None and before.storage == after.storage
             if same and before and after and before.version is not None and after.version is not None:
-                versions = (before.version, after.version)
-                break
-        return Write(storage, elements, nbytes // size if size else None, by_op, versions)
+                counters.setdefault((before.version, after.version), []).append(tensor)
+        return Write(storage, elements, nbytes // size if size else None, by_op, counters)
 
     def _offsets_written(self, storage: int) -> int | None:
         """How many elements the ops of the step wrote; None when that is not known exactly."""

@@ -4,7 +4,9 @@ Autograd and devices have modules of their own.
 """
 
 from ..schema import Sentence, TensorView
+from .holding import counted, kept, kept_for_backward, resized, saved_by_nodes, way_of
 from .moment import Moment, Write
+from .traits import is_uninitialized, trait_sentences
 from .wording import dtype_text, say, storage_label, storage_labels, tuple_text
 
 _SAID_ONE_BY_ONE = 2
@@ -19,7 +21,14 @@ def data_sentences(moment: Moment) -> list[Sentence]:
     Returns:
         At least one sentence.
     """
-    said = [*_writes(moment), *_made(moment), *_other_storages(moment), *_resized(moment), *_freed(moment)]
+    said = [
+        *_writes(moment),
+        *_made(moment),
+        *_other_storages(moment),
+        *resized(moment),
+        *_freed(moment),
+        *trait_sentences(moment, "data"),
+    ]
     if said:
         return said
     if moment.lit("data"):
@@ -37,7 +46,7 @@ def _no_data(moment: Moment) -> Sentence:
             return say(
                 "data", "data.none-view", names=names, storage=storage_label(state.storage), others=others
             )
-    return say("data", "data.none")
+    return kept(moment) or say("data", "data.none")
 
 
 def _writes(moment: Moment) -> list[Sentence]:
@@ -64,15 +73,12 @@ def _write(moment: Moment, write: Write) -> list[Sentence]:
         how = "data.overwritten" if write.elements is not None and write.total else "data.overwritten-some"
         if write.total and write.elements == write.total:
             how = "data.overwritten-all"
+        said = [say("data", how, n=write.elements, total=write.total, storage=storage, names=names)]
     else:
         how = "data.outside" if write.elements is not None and write.total else "data.outside-some"
-    said = [say("data", how, n=write.elements, total=write.total, storage=storage, names=names)]
-    if write.versions is None:
-        return said
-    before, after = write.versions
-    if before != after:
-        return [*said, say("data", "data.version", storage=storage, before=before, after=after)]
-    return [*said, say("data", "data.version-same", storage=storage, version=after)]
+        way = way_of(moment, write.storage)
+        said = [say("data", how, n=write.elements, total=write.total, storage=storage, names=names, **way)]
+    return [*said, *counted(moment, write)]
 
 
 def _made(moment: Moment) -> list[Sentence]:
@@ -98,38 +104,42 @@ def _made(moment: Moment) -> list[Sentence]:
         said.extend(
             say(
                 "data",
-                "data.meta-storage" if chronicle.storage_device[s] == "meta" else "data.own-storage",
+                _kind_of_storage(moment, s),
                 names=named[s],
                 storage=storage_label(s),
                 nbytes=chronicle.nbytes(s, moment.end),
             )
             for s in own
         )
-    bare = [n[0] for t, n in moment.bound.items() if (x := moment.state(t)) is not None and x.storage is None]
-    if bare:
-        said.append(say("data", "data.no-storage", names=bare))
-    kept = _kept_for_backward(moment, [s for s in moment.new_storages if not named[s]])
-    if kept:
-        total = sum(chronicle.nbytes(s, moment.end) for s in kept)
-        nodes = list(dict.fromkeys(chronicle.node_name(n) for n in kept.values()))
-        said.append(say("data", "data.kept-for-backward", n=len(kept), nbytes=total, nodes=nodes))
-    unnamed = [s for s in moment.new_storages if not named[s] and s not in kept]
-    if unnamed:
-        total = sum(chronicle.nbytes(s, moment.end) for s in unnamed)
+    said.extend(_without_storage(moment))
+    saved = saved_by_nodes(moment, [s for s in moment.new_storages if not named[s]])
+    said.extend(kept_for_backward(moment, saved))
+    unnamed = [s for s in moment.new_storages if not named[s] and s not in saved]
+    total = sum(chronicle.nbytes(s, moment.end) for s in unnamed)
+    if total:
         said.append(say("data", "data.unnamed", n=len(unnamed), nbytes=total))
     return said
 
 
-def _kept_for_backward(moment: Moment, storages: list[int]) -> dict[int, int]:
-    """Of these storages, those that a node made by the step saved, each with that node."""
-    wanted = set(storages)
-    found: dict[int, int] = {}
-    for event in moment.events:
-        if event.kind == "node":
-            for slot in event.saved:
-                if slot.storage in wanted and slot.storage is not None:
-                    found.setdefault(slot.storage, event.id)
-    return found
+def _kind_of_storage(moment: Moment, storage: int) -> str:
+    if moment.chronicle.storage_device[storage] == "meta":
+        return "data.meta-storage"
+    tensors = moment.chronicle.tensors_on(storage, moment.end)
+    traits = (trait.id for t in tensors for trait in moment.chronicle.recorded_traits(t, moment.end))
+    return "data.foreign-storage" if "foreign-memory" in traits else "data.own-storage"
+
+
+def _without_storage(moment: Moment) -> list[Sentence]:
+    """New tensors without a storage: of a layout that keeps others, or wrappers."""
+    layouts: list[str] = []
+    wrappers: list[str] = []
+    for tensor, names in moment.bound.items():
+        state = moment.state(tensor)
+        if state is not None and state.storage is None:
+            strided = moment.look(tensor).layout == "torch.strided"
+            (wrappers if strided else layouts).append(names[0])
+    said = [say("data", "data.no-storage", names=layouts)] if layouts else []
+    return [*said, say("data", "data.no-storage-here", names=wrappers)] if wrappers else said
 
 
 def _other_storages(moment: Moment) -> list[Sentence]:
@@ -143,17 +153,6 @@ def _other_storages(moment: Moment) -> list[Sentence]:
             old, new = storage_label(before.storage), storage_label(after.storage)
             said.append(say("data", "data.other-storage", name=name, storage=new, old=old))
     return said[:_SAID_ONE_BY_ONE]
-
-
-def _resized(moment: Moment) -> list[Sentence]:
-    said = []
-    for event in moment.events:
-        if event.kind == "storage" and moment.chronicle.storage_born[event.id] < moment.begin:
-            before = moment.chronicle.nbytes(event.id, moment.begin)
-            if before != event.nbytes:
-                storage = storage_label(event.id)
-                said.append(say("data", "data.resized", storage=storage, before=before, nbytes=event.nbytes))
-    return said
 
 
 def _freed(moment: Moment) -> list[Sentence]:
@@ -179,6 +178,9 @@ def metadata_sentences(moment: Moment) -> list[Sentence]:
         At least one sentence.
     """
     made = [t for t in moment.bound if moment.before(t) is None and moment.state(t) is not None]
+    made = [t for t in made if not is_uninitialized(moment, t)]
+    owners = {t: parts for t in made if (parts := _parts(moment, t))}
+    made = [t for t in made if not any(t in parts for parts in owners.values())]
     said: list[Sentence] = []
     if len(made) > _SAID_ONE_BY_ONE:
         names = [moment.bound[t][0] for t in made]
@@ -186,19 +188,38 @@ def metadata_sentences(moment: Moment) -> list[Sentence]:
         said.append(say("metadata", "metadata.many", names=names, shapes=shapes))
     else:
         said.extend(_new_tensor(moment, t) for t in made)
+    for tensor, parts in list(owners.items())[:_SAID_ONE_BY_ONE]:
+        told = [
+            f"{moment.bound[p][0]} {tuple_text(view.shape)} {dtype_text(view.dtype)}"
+            for p in parts
+            for view in (moment.look(p),)
+        ]
+        said.append(say("metadata", "metadata.parts", name=moment.bound[tensor][0], parts=told))
     for tensor, name in moment.changed_tensors.items():
         before, after = moment.before(tensor), moment.state(tensor)
         if before is not None and after is not None and before.view != after.view:
             old, new = moment.chronicle.trace.views[before.view], moment.look(tensor)
             if _differences(new, old):
                 said.append(say("metadata", "metadata.changed", name=name, **_compared(new, old)))
-        elif before is not None and after is not None and before.quantizer != after.quantizer:
-            said.append(say("metadata", "metadata.quantizer", name=name, quantizer=after.quantizer))
+    said.extend(trait_sentences(moment, "metadata"))
     if said:
         return said
     if moment.lit("metadata"):
         return [say("metadata", "metadata.touched")]
     return [say("metadata", "metadata.none")]
+
+
+def _parts(moment: Moment, tensor: int) -> list[int]:
+    """The tensors that a new sparse or nested tensor is made of, as far as they have names."""
+    view = moment.look(tensor)
+    if view.layout == "torch.strided" and view.shape is not None:
+        return []
+    name = moment.bound[tensor][0]
+    return [
+        t
+        for t, names in moment.bound.items()
+        if t != tensor and names[0].startswith((f"{name}.", f"{name}["))
+    ]
 
 
 def _new_tensor(moment: Moment, tensor: int) -> Sentence:
@@ -282,7 +303,7 @@ def _compared(new: TensorView, old: TensorView) -> dict[str, object]:
         "stride": fact("stride", tuple_text(new.stride)),
         "old_stride": tuple_text(old.stride),
         "offset": fact("storage_offset", "?" if new.storage_offset is None else str(new.storage_offset)),
-        "old_offset": old.storage_offset,
+        "old_offset": "?" if old.storage_offset is None else str(old.storage_offset),
         "dtype": fact("dtype", dtype_text(new.dtype)),
         "old_dtype": dtype_text(old.dtype),
         "layout": fact("layout", dtype_text(new.layout)),

@@ -23,8 +23,9 @@ from .state import (
     StateTensor,
     StateWarning,
 )
-from .storage import TensorState, TensorSummary, TensorView
+from .storage import TensorState, TensorSummary, TensorTrait, TensorView
 from .trace import Event, Sentence, Step, Trace, WarningIssued
+from .traits import traits_of
 from .values import values_of
 
 LAYER_ORDER: tuple[Layer, ...] = ("data", "metadata", "autograd", "device")
@@ -49,6 +50,7 @@ class World:
     tensors: dict[int, TensorState] = field(default_factory=dict)
     storages: dict[int, StorageNow] = field(default_factory=dict)
     values: dict[int, tuple[Any, TensorSummary | None]] = field(default_factory=dict)
+    traits: dict[int, tuple[TensorTrait, ...]] = field(default_factory=dict)
     nodes: dict[int, GraphNode] = field(default_factory=dict)
     stale: set[tuple[int, int]] = field(default_factory=set)
     saved_freed: set[int] = field(default_factory=set)
@@ -75,6 +77,8 @@ class World:
                 self.storages[event.storage].data = data
             case "values":
                 self.values[event.tensor] = (event.values, event.summary)
+            case "traits":
+                self.traits[event.tensor] = event.traits
             case "freed":
                 for storage_id in event.storages:
                     storage = self.storages[storage_id]
@@ -83,6 +87,7 @@ class World:
                 for tensor_id in event.tensors:
                     self.tensors.pop(tensor_id, None)
                     self.values.pop(tensor_id, None)
+                    self.traits.pop(tensor_id, None)
             case "node":
                 self.nodes[event.id] = event
             case "saved":
@@ -128,12 +133,21 @@ class World:
             todo.extend(n for n, _ in node.next_functions if n is not None)
         return alive
 
+    def scalar(self, tensor_id: int | None) -> str | None:
+        """The number a saved tensor was made from, as in `w * 2`."""
+        traits = () if tensor_id is None else self.traits.get(tensor_id, ())
+        return next((str(trait.args["value"]) for trait in traits if trait.id == "scalar"), None)
+
     def alive_bytes(self) -> dict[str, int]:
-        """Bytes of storages not freed, per device."""
+        """Bytes of storages not freed, per device; memory that several storages lie over counts once."""
         alive: dict[str, int] = {}
-        for storage in self.storages.values():
-            if not storage.freed:
-                alive[storage.device] = alive.get(storage.device, 0) + storage.nbytes
+        reached: dict[str, int] = {}
+        living = (s for s in self.storages.values() if not s.freed)
+        for start, storage in sorted(((int(s.address, 16), s) for s in living), key=lambda pair: pair[0]):
+            end = start + storage.nbytes
+            known = reached.get(storage.device, 0) if start else 0
+            alive[storage.device] = alive.get(storage.device, 0) + max(0, end - max(start, known))
+            reached[storage.device] = max(end, known) if start else known
         return alive
 
     def held_by(self, trace: Trace, live_nodes: set[int]) -> dict[int, list[str]]:
@@ -320,6 +334,7 @@ def _tensor(trace: Trace, world: World, tensor_id: int) -> StateTensor:
         grad=now.grad,
         version=now.version,
         values=world.values_of(tensor_id, view),
+        traits=traits_of(view, now.quantizer, world.traits.get(tensor_id, ())),
     )
 
 
@@ -353,6 +368,7 @@ def _node(trace: Trace, world: World, node_id: int) -> StateNode:
                 version=s.version,
                 stale=(node_id, slot) in world.stale and not (freed and is_released(s.field)),
                 freed=freed and is_released(s.field),
+                scalar=world.scalar(s.tensor),
             )
             for slot, s in enumerate(node.saved)
         ),

@@ -8,6 +8,7 @@ from typing import Any, Literal
 from pydantic import Field
 
 from .base import Layer, NameChange, Record
+from .storage import TensorTrait
 from .trace import Environment, ObserverEffect
 
 
@@ -107,6 +108,9 @@ class StateTensor(Record):
     values: Any
     """Nested list; null when large, unreadable or not recorded at this step."""
 
+    traits: tuple[TensorTrait, ...]
+    """What the other fields do not say, as message ids `trait.<id>` with their arguments."""
+
 
 class StateStorage(Record):
     """An untyped storage."""
@@ -147,6 +151,9 @@ class StateSaved(Record):
 
     freed: bool
     """It was released."""
+
+    scalar: str | None
+    """The number it was made from, as in `w * 2`; null when it was a tensor all along."""
 
 
 class StateNode(Record):

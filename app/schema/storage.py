@@ -150,6 +150,27 @@ class TensorValues(Record):
     """For large tensors."""
 
 
+class TensorTrait(Record):
+    """Something about a tensor that its view does not say: `batched`, `uninitialized`, `foreign-memory`."""
+
+    id: str
+    """Which one; the catalogues say it as `trait.<id>`."""
+
+    args: dict[str, Any]
+    """Values for the placeholders of that message."""
+
+
+class TensorTraits(Record):
+    """The traits of a tensor came to be known or changed."""
+
+    kind: Literal["traits"]
+    tensor: int
+    """The tensor's id."""
+
+    traits: tuple[TensorTrait, ...]
+    """All it has now."""
+
+
 class TensorsGone(Record):
     """Tensors that were destroyed."""
 

@@ -20,6 +20,7 @@ from .storage import (
     StorageFreed,
     TensorsGone,
     TensorState,
+    TensorTraits,
     TensorValues,
     TensorView,
     UntypedStorage,
@@ -132,6 +133,7 @@ Event = Annotated[
     | StorageFreed
     | TensorState
     | TensorValues
+    | TensorTraits
     | TensorsGone
     | OpCall
     | ApiCall

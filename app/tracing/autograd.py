@@ -20,6 +20,7 @@ from .stream import Stream
 
 _RAW = "_raw_saved_"
 _MOST_NODES = 50_000
+_LARGEST_SCALAR = 16
 
 
 class _Slot:
@@ -138,9 +139,12 @@ class Graph:
         return told
 
     def _save(self, node_id: int, field: str, data: Any, told: list[dict[str, Any]]) -> None:
+        newest = self._ledger.next_storage_id()
         row = self._ledger.tensor(data)
         storage = self._ledger.storage(data, row)
         version = reading.version_of(data)
+        if storage is not None and storage.id >= newest and storage.nbytes <= _LARGEST_SCALAR:
+            self._tell_scalar(row, data)
         if storage is not None and version is not None and not field.startswith("ctx."):
             slot = _Slot(node_id, len(told), row.ref, version)
             self._slots.setdefault(storage.id, []).append(slot)
@@ -152,6 +156,13 @@ class Graph:
                 "version": version,
             }
         )
+
+    def _tell_scalar(self, row: TensorRow, data: Any) -> None:
+        """A number of the program, as in `w * 2`, is saved as a tensor that no op made."""
+        value = reading.scalar_of(data)
+        if value is not None:
+            traits = [{"id": "scalar", "args": {"value": value}}]
+            self._stream.events.append({"kind": "traits", "tensor": row.id, "traits": traits})
 
     def check_versions(self, storage: StorageRow) -> None:
         """A storage was written: which saved tensors went stale?"""

@@ -63,7 +63,7 @@ class _Api:
 class _Op:
     """An op that is running. Its operands are held by the call itself as long as this is."""
 
-    __slots__ = ("api", "event", "given", "node", "range", "rows", "schema")
+    __slots__ = ("api", "event", "given", "newcomers", "node", "range", "rows", "schema")
 
     def __init__(self, schema: OpSchema, given: list[Any]) -> None:
         self.schema = schema
@@ -72,6 +72,8 @@ class _Op:
         self.range: int | None = None
         self.given = given
         self.rows: list[TensorRow] = []
+        self.newcomers: list[TensorRow] = []
+        """Operands that no op returned before."""
         self.event: dict[str, Any] | None = None
         """Its event; None in a step that is folded."""
 
@@ -231,7 +233,8 @@ class Calls:
         if token.name in _EXPORTS:
             for t in (*given, *returned):
                 self._export(t)
-        if self.telling and quiet and (returned or token.name.endswith(("=", "_"))) and given:
+        told = returned or token.name in _EXPORTS or token.name.endswith(("=", "_"))
+        if self.telling and quiet and told and given:
             inputs = [ledger.tensor(t).id for t in given]
             outputs = [ledger.tensor(t).id for t in returned]
             for t, row_id in zip(returned, outputs, strict=True):
@@ -310,7 +313,10 @@ class Calls:
         for t in op.given:
             row = ledger.tensor(t)
             if row.storage is None:
+                newest = ledger.next_storage_id()
                 storage = ledger.storage(t, row)
+                if storage is not None and storage.id >= newest:
+                    op.newcomers.append(row)
                 if storage is not None and self.api == self._torch_tensor:
                     storage.versionless = False  # a copy; torch.as_tensor may share an array's memory
             touched[row.id] = row
@@ -377,7 +383,8 @@ class Calls:
                 row.look = key = reading.view_key(t)
                 views.append(self._stream.view(key))
             if row in op.rows:
-                verdicts.append("in-place" if row in writes else "same")
+                made = op.schema.name == "aten::lift_fresh" and row in op.newcomers
+                verdicts.append("in-place" if row in writes else "fresh" if made else "same")
                 continue
             if storage is not None and storage.id >= newest:
                 storage.versionless = False

@@ -147,6 +147,8 @@ class Contents:
             self.tell_owners(row)
 
     def _read_values(self, t: Any, row: TensorRow, storage: StorageRow | None, key: tuple[Any, ...]) -> None:
+        if key[0] is None and not reading.get_is_nested(t):
+            return
         if reading.dispatches_to_python(t):
             values = reading.nested_values(t)
             if values != row.values_key:

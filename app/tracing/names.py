@@ -14,6 +14,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import torch
+from torch.nested._internal.nested_tensor import NestedTensor
 
 MOST_ENTRIES = 200
 """Entries of one container that are looked at."""
@@ -72,6 +73,8 @@ class Walk:
             return
         if kind is _Tensor or issubclass(kind, _Tensor):
             self.found.append((path, value))
+            if kind is NestedTensor:
+                self._jagged(path, value)
             return
         if depth > DEEPEST or self.looked_at > MOST_OBJECTS or id(value) in self.seen:
             return
@@ -91,6 +94,14 @@ class Walk:
         elif kind.__module__ == self.program_module:
             self._instance(path, value, kind, depth)
         self.seen.discard(id(value))
+
+    def _jagged(self, path: str, value: Any) -> None:
+        """The rows of a jagged nested tensor, one after another, and where each begins."""
+        attributes = object.__getattribute__(value, "__dict__")
+        for name in ("_values", "_offsets", "_lengths"):
+            item = attributes.get(name)
+            if type(item) is _Tensor:
+                self.found.append((f"{path}.{name}", item))
 
     def _entries(self, path: str, value: Any, depth: int) -> None:
         for i, (key, item) in enumerate(dict.items(value)):

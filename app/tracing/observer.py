@@ -319,8 +319,12 @@ class StepObserver:
             cost += 1 + len(walked)
             paths: dict[str, int] = {}
             for path, t in walked:
-                paths[path] = self._ledger.tensor(t).id
+                row = self._ledger.tensor(t)
+                paths[path] = row.id
                 found.append(t)
+                if row.parts is not None:
+                    parts = self._ledger.parts(t, row)
+                    paths.update((path + suffix, part.id) for suffix, part in parts.items())
             before = known.get(variable)
             if paths != (before or {}):
                 self._bind(frame, variable, before or {}, paths)

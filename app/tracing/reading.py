@@ -12,6 +12,7 @@ import zlib
 from typing import Any
 
 import torch
+from torch.nn.parameter import UninitializedBuffer, UninitializedParameter
 
 from ..schema.values import plain_number
 
@@ -108,8 +109,9 @@ def view_key(t: Any) -> tuple[Any, ...]:
 def _careful_view_key(t: Any, layout: Any) -> tuple[Any, ...]:
     """The same, for layouts and subclasses that raise on some of it."""
     shape: tuple[int, ...] | None
+    lazy = is_uninitialized(t)
     try:
-        shape = tuple(map(int, get_shape(t)))
+        shape = None if lazy else tuple(map(int, get_shape(t)))
     except Exception:
         shape = None
     stride: tuple[int, ...] | None = None
@@ -124,7 +126,7 @@ def _careful_view_key(t: Any, layout: Any) -> tuple[Any, ...]:
         except Exception:
             stride = offset = None
     try:
-        contiguous = is_contiguous(t)
+        contiguous = None if lazy else is_contiguous(t)
     except Exception:
         contiguous = None
     try:
@@ -144,6 +146,11 @@ def _careful_view_key(t: Any, layout: Any) -> tuple[Any, ...]:
         get_requires_grad(t),
         leaf,
     )
+
+
+def is_uninitialized(t: Any) -> bool:
+    """A lazy parameter or buffer: PyTorch raises on its shape until a first input tells it."""
+    return issubclass(type(t), (UninitializedParameter, UninitializedBuffer))
 
 
 def version_of(t: Any) -> int | None:
@@ -167,6 +174,70 @@ def quantizer_of(t: Any) -> str | None:
         return f"scales {scales}, axis {t.q_per_channel_axis()}"
     except RuntimeError:
         return None
+
+
+_NARROWER = {
+    torch.float64: torch.zeros((), dtype=torch.float32),
+    torch.int64: torch.zeros((), dtype=torch.int32),
+    torch.complex128: torch.zeros((), dtype=torch.complex64),
+}
+
+
+def scalar_of(t: Any) -> str | None:
+    """The Python number that PyTorch wrapped in `t`, as written; None for a tensor that is one by itself.
+
+    A wrapped number does not count where dtypes are promoted, a tensor of the same dtype does.
+    """
+    if get_layout(t) is not torch.strided or get_device(t).type != "cpu" or get_shape(t):
+        return None
+    dtype = get_dtype(t)
+    other = _NARROWER.get(dtype)
+    with torch._C._DisableTorchDispatch(), torch.no_grad():
+        if dtype is not torch.bool and (other is None or torch.result_type(t, other) is dtype):
+            return None
+        return repr(to_list(t))
+
+
+def parts_of(t: Any) -> "list[tuple[str, Any]]":
+    """The tensors that a sparse or nested tensor keeps, each with the expression for it after `t`'s own."""
+    layout = get_layout(t)
+    names = _PARTS.get(layout, ())
+    try:
+        with torch.no_grad():
+            if layout is torch.strided and get_is_nested(t) and not dispatches_to_python(t):
+                return [(f"[{i}]", part) for i, part in enumerate(t.detach().unbind()[:_MOST_PARTS])]
+            return [(f".{name}()", getattr(_Base, name)(t)) for name in names]
+    except (RuntimeError, NotImplementedError):
+        return []
+
+
+_MOST_PARTS = 200
+_PARTS = {
+    torch.sparse_coo: ("_indices", "_values"),
+    torch.sparse_csr: ("crow_indices", "col_indices", "values"),
+    torch.sparse_bsr: ("crow_indices", "col_indices", "values"),
+    torch.sparse_csc: ("ccol_indices", "row_indices", "values"),
+    torch.sparse_bsc: ("ccol_indices", "row_indices", "values"),
+}
+
+
+def has_parts(t: Any) -> bool:
+    """It is made of other tensors."""
+    return get_layout(t) in _PARTS or get_is_nested(t)
+
+
+def has_no_data(untyped: Any) -> bool:
+    """A wrapper subclass claims a storage that PyTorch refuses to give the address of."""
+    try:
+        untyped.data_ptr()
+    except RuntimeError:
+        return True
+    return False
+
+
+def is_foreign(untyped: Any) -> bool:
+    """The memory of a storage is not of PyTorch's allocator: NumPy's, a buffer's, a mapped file's."""
+    return not untyped.resizable()
 
 
 def is_readable(t: Any, nbytes: int, address: int) -> bool:

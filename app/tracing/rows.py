@@ -20,9 +20,11 @@ class TensorRow:
         "grad_of",
         "id",
         "look",
+        "parts",
         "ref",
         "state",
         "storage",
+        "traits",
         "valued",
         "values",
         "values_key",
@@ -36,6 +38,11 @@ class TensorRow:
         self.look: Any = None
         """Its view key when an op last returned it, below autograd."""
         self.storage: StorageRow | None = None
+        self.traits: tuple[Any, ...] = ()
+        """See `traits`."""
+        self.parts: dict[str, TensorRow] | None = None
+        """Of a sparse or nested tensor: expression after its own → row. PyTorch makes a part's Python
+        object anew whenever it is asked for, so parts are known by their owner: its reference is theirs."""
         self.grad_of: set[int] = set()
         """Ids of the tensors whose `.grad` it is."""
         self.valued = False
@@ -56,10 +63,13 @@ class StorageRow:
         "data",
         "device",
         "digest",
+        "foreign",
         "id",
         "impl",
         "nbytes",
+        "odd",
         "recorded",
+        "shrunk",
         "tensors",
         "versionless",
         "writes",
@@ -81,6 +91,12 @@ class StorageRow:
         """Ops that wrote it, and changes that were found."""
         self.versionless = True
         """It can be written without a version counter: exported to NumPy, or not made by an op."""
+        self.foreign = False
+        """Its memory is not of PyTorch's allocator: NumPy's, a buffer's, a file's."""
+        self.shrunk = False
+        """It was resized below what it had."""
+        self.odd = False
+        """Foreign or shrunk: tensors on it have something to tell."""
 
 
 class Running:

@@ -9,7 +9,7 @@ Source: torch 2.13, c10/core/StorageImpl.h; torch/multiprocessing/reductions.py;
 """
 
 import weakref
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any, Protocol
 
 import torch
@@ -19,6 +19,9 @@ from .changes import layers_between
 from .contents import Contents
 from .rows import Running, State, StorageRow, TensorRow
 from .stream import Stream
+from .traits import layers_of, may_have, traits_of
+
+_PLAIN = (torch.Tensor, torch.nn.Parameter)
 
 
 class NodeOf(Protocol):
@@ -43,6 +46,8 @@ class Ledger:
         self._contents = contents
         self._tensors: dict[int, TensorRow] = {}
         self._storages: dict[int, StorageRow] = {}
+        self._foreign: dict[int, StorageRow] = {}
+        """Those of them over memory that PyTorch's allocator did not make: only they can overlap others."""
         self._dead: list[TensorRow] = []
         self._let_go: list[StorageRow] = []
         """Storages that a tensor was taken off."""
@@ -65,7 +70,15 @@ class Ledger:
         row = TensorRow(self._next_tensor, weakref.ref(t, self._on_death(key)))
         self._next_tensor += 1
         self._tensors[key] = row
+        if reading.has_parts(t):
+            row.parts = {}
         return row
+
+    def parts(self, t: Any, row: TensorRow) -> dict[str, TensorRow]:
+        """What a sparse or nested tensor is made of, by the expression that follows its own."""
+        if row.state is None:
+            self.update(t)
+        return row.parts or {}
 
     def known(self, t: Any) -> bool:
         """The tensor has a row."""
@@ -88,6 +101,8 @@ class Ledger:
         try:
             untyped = reading.storage_of(t)
             impl = untyped._cdata
+            if type(t) not in _PLAIN and (reading.is_uninitialized(t) or reading.has_no_data(untyped)):
+                return None
         except (RuntimeError, NotImplementedError):
             return None
         if row is None:
@@ -109,10 +124,14 @@ class Ledger:
         nbytes, address, device = _size_and_place(untyped)
         untyped._weak_ref()
         row = StorageRow(self._next_storage, impl, nbytes, address, device)
+        if address:
+            row.foreign = row.odd = reading.is_foreign(untyped)
         self._next_storage += 1
+        self._count(row, 1)
         self._storages[impl] = row
+        if row.foreign:
+            self._foreign[row.id] = row
         self._emit_storage(row)
-        self._count(device, nbytes)
         return row
 
     def _emit_storage(self, row: StorageRow) -> None:
@@ -126,11 +145,16 @@ class Ledger:
             }
         )
 
-    def _count(self, device: str, delta: int) -> None:
-        alive = self.alive[device] = self.alive.get(device, 0) + delta
+    def _count(self, row: StorageRow, sign: int) -> None:
+        """A storage comes (1) or goes (-1): bytes that another one lies over as well count once."""
+        nbytes = row.nbytes
+        if row.address and (row.foreign or self._foreign):
+            others = self._storages if row.foreign else self._foreign
+            nbytes -= _covered(row, others.values())
+        alive = self.alive[row.device] = self.alive.get(row.device, 0) + sign * nbytes
         peak = self._now.effects.peak
-        if alive > peak.get(device, -1):
-            peak[device] = alive
+        if alive > peak.get(row.device, -1):
+            peak[row.device] = alive
 
     def next_tensor_id(self) -> int:
         """Id the next tensor will get."""
@@ -145,12 +169,31 @@ class Ledger:
     def update(self, t: Any) -> TensorRow:
         """Read a tensor's state, tell what changed, and look at its bytes."""
         row = self.tensor(t)
+        self._update(t, row)
+        if row.parts is not None:
+            self._update_parts(t, row, row.parts)
+        return row
+
+    def _update_parts(self, t: Any, row: TensorRow, known: dict[str, TensorRow]) -> None:
+        parts = reading.parts_of(t)
+        for suffix, part in parts:
+            if suffix not in known:
+                known[suffix] = TensorRow(self._next_tensor, row.ref)
+                self._next_tensor += 1
+            self._update(part, known[suffix])
+        if len(parts) < len(known):
+            self._dead.extend(known.pop(suffix) for suffix in set(known) - {suffix for suffix, _ in parts})
+
+    def _update(self, t: Any, row: TensorRow) -> None:
         storage = self.storage(t, row)
+        if storage is not None:
+            self._check_size(t, storage)
         grad = self._grad(t)
         node = self.node_of(t)
         key = reading.view_key(t)
         quantizer = reading.quantizer_of(t) if key[3].startswith("torch.q") else None
         version = reading.version_of(t)
+        traits = traits_of(t, key, storage, version) if may_have(t, key, storage, version) else ()
         state: State = (
             key,
             None if storage is None else storage.id,
@@ -174,22 +217,26 @@ class Ledger:
                     grad.grad_of.add(row.id)
             elif grad is not None:
                 grad.grad_of.add(row.id)
+        if traits != row.traits:
+            self._tell_traits(row, traits, old is None)
         if storage is not None:
-            self._check_size(t, storage)
             self._contents.look_at_bytes(t, storage)
         self._contents.look_at_values(t, row, storage, state)
-        return row
 
     def _check_size(self, t: Any, row: StorageRow) -> None:
         """A storage may have been resized or moved."""
         nbytes, address, device = _size_and_place(reading.storage_of(t))
         if nbytes == row.nbytes and address == row.address:
             return
-        self._count(row.device, nbytes - row.nbytes)
+        self._count(row, -1)
         resized = nbytes != row.nbytes
+        if nbytes < row.nbytes:
+            row.shrunk = row.odd = True
         row.nbytes, row.address, row.device = nbytes, address, device
+        self._count(row, 1)
         self._emit_storage(row)
         if resized:
+            self._contents.written[row.id] = row
             for other in row.tensors.values():
                 self._now.effects.touch(other.id, {"data"})
 
@@ -266,6 +313,13 @@ class Ledger:
             return None
         return None if grad is None else self.update(grad)
 
+    def _tell_traits(self, row: TensorRow, traits: tuple[Any, ...], first: bool) -> None:
+        if not first:
+            self._now.effects.touch(row.id, layers_of(set(traits) ^ set(row.traits)))
+        row.traits = traits
+        told = [{"id": name, "args": dict(args)} for name, args in traits]
+        self._stream.events.append({"kind": "traits", "tensor": row.id, "traits": told})
+
     def _emit_tensor(self, row: TensorRow, state: State) -> None:
         self._stream.events.append(
             {
@@ -280,8 +334,6 @@ class Ledger:
             }
         )
 
-    # -- bytes
-
     # -- the end of things
 
     def sweep(self) -> None:
@@ -289,6 +341,7 @@ class Ledger:
         if not self._dead and not self._let_go:
             return
         dead, candidates = self._dead[:], set(self._let_go)
+        dead += [part for row in dead if row.parts for part in row.parts.values()]
         self._dead.clear()
         self._let_go.clear()
         told = []
@@ -320,7 +373,8 @@ class Ledger:
             self._release(row.impl)
             freed.append(row.id)
             self._now.effects.free(row.id)
-            self._count(row.device, -row.nbytes)
+            self._foreign.pop(row.id, None)
+            self._count(row, -1)
         if freed:
             self._stream.events.append({"kind": "freed", "storages": sorted(freed), "line": self._now.line})
 
@@ -340,6 +394,21 @@ class Ledger:
             if t is not None and row.state is not None and row.withheld:
                 row.values_key = None
                 self._contents.look_at_values(t, row, row.storage, row.state)
+
+
+def _covered(row: StorageRow, others: Iterable[StorageRow]) -> int:
+    """Bytes of a storage that lie in others as well."""
+    start, end = row.address, row.address + row.nbytes
+    ranges = [
+        (max(start, o.address), min(end, o.address + o.nbytes))
+        for o in others
+        if o is not row and o.device == row.device and o.address < end and start < o.address + o.nbytes
+    ]
+    covered, reached = 0, start
+    for first, last in sorted(ranges):
+        covered += max(0, last - max(first, reached))
+        reached = max(reached, last)
+    return covered
 
 
 def _size_and_place(untyped: Any) -> tuple[int, int, str]:

@@ -78,9 +78,9 @@ export class History {
       bindings: world.bindings(0),
       locals: frame === 0 ? new Map() : world.bindings(frame),
       tensors: this.tensors(world, names),
-      storages: storages(world, holders),
+      storages: storages(world, holders, scalars(world, live)),
       nodes: this.nodes(world, live),
-      alive: new Map(world.alive),
+      alive: world.aliveBytes(),
       peak: new Map(world.peak),
       stdout: world.stdout,
       ops: this.ops(own),
@@ -109,6 +109,7 @@ export class History {
         gradFn: tensor.grad_fn,
         grad: tensor.grad,
         quantizer: tensor.quantizer,
+        traits: world.traits.get(id) ?? [],
         names: names.get(id) ?? [],
         values: extra === undefined || extra.values === null ? undefined : extra.values,
         summary: extra?.summary ?? null,
@@ -131,7 +132,8 @@ export class History {
         nextFunctions: node.next_functions,
         variable: node.variable,
         saved: node.saved.map(({ field, tensor, storage, version }, slot) => {
-          return { field, tensor, storage, version, stale: stale.includes(slot) && !(freed && isReleased(field)), freed: freed && isReleased(field) };
+          const gone = freed && isReleased(field);
+          return { field, tensor, storage, version, stale: stale.includes(slot) && !gone, freed: gone, scalar: world.scalar(tensor) };
         }),
       });
     }
@@ -228,6 +230,7 @@ class StorageState implements StorageNow {
     private readonly record: StorageRecord,
     readonly tensors: readonly number[],
     readonly heldBy: readonly string[],
+    readonly scalar: string | null,
   ) {
     this.id = record.id;
     this.nbytes = record.nbytes;
@@ -244,7 +247,7 @@ class StorageState implements StorageNow {
 
 const freedStorages = new WeakMap<StorageRecord, StorageNow>();
 
-function storages(world: World, holders: ReadonlyMap<number, readonly string[]>): ReadonlyMap<number, StorageNow> {
+function storages(world: World, holders: ReadonlyMap<number, readonly string[]>, numbers: ReadonlyMap<number, string>): ReadonlyMap<number, StorageNow> {
   const views = new Map<number, number[]>();
   for (const { id, storage } of world.tensors.values()) {
     if (storage === null) continue;
@@ -255,9 +258,21 @@ function storages(world: World, holders: ReadonlyMap<number, readonly string[]>)
   const found = new Map<number, StorageNow>();
   for (const [id, record] of world.storages) {
     const known = freedStorages.get(record);
-    const now = known ?? new StorageState(record, views.get(id) ?? [], holders.get(id) ?? []);
+    const now = known ?? new StorageState(record, views.get(id) ?? [], holders.get(id) ?? [], numbers.get(id) ?? null);
     if (record.freed && known === undefined && !views.has(id)) freedStorages.set(record, now);
     found.set(id, now);
+  }
+  return found;
+}
+
+/** Storage id → the number that nodes keep in it. */
+function scalars(world: World, live: ReadonlySet<number>): ReadonlyMap<number, string> {
+  const found = new Map<number, string>();
+  for (const id of live) {
+    for (const { storage, tensor } of world.nodes.get(id)?.saved ?? []) {
+      const scalar = world.scalar(tensor);
+      if (storage !== null && scalar !== null) found.set(storage, scalar);
+    }
   }
   return found;
 }

@@ -53,12 +53,13 @@ export function outlineOf(trace: Trace): Outline {
   const totals = [0];
   const steps = trace.steps.flatMap((step, index): StepOutline[] => {
     world.applyStep(trace, step);
-    for (const [device, bytes] of world.alive) {
+    const now = world.aliveBytes();
+    for (const device of new Set([...alive.keys(), ...now.keys()])) {
       const course = alive.get(device) ?? new Array<number>(index + 1).fill(0);
-      course.push(bytes);
+      course.push(now.get(device) ?? 0);
       alive.set(device, course);
     }
-    totals.push([...world.alive.values()].reduce((sum, bytes) => sum + bytes, 0));
+    totals.push([...now.values()].reduce((sum, bytes) => sum + bytes, 0));
     const statement = trace.statements[step.statement];
     if (statement === undefined) return [];
     const pass = (passes.get(step.statement) ?? 0) + 1;

@@ -3,7 +3,7 @@
  *
  * Types only. A state is never changed once made: views may compare by identity.
  */
-import type { SourceRange, TensorSummary, TensorView } from "../schema/trace.gen";
+import type { SourceRange, TensorSummary, TensorTrait, TensorView } from "../schema/trace.gen";
 
 export type Layer = "data" | "metadata" | "autograd" | "device";
 export const LAYERS: readonly Layer[] = ["data", "metadata", "autograd", "device"];
@@ -18,6 +18,8 @@ export interface TensorNow {
   /** Id of the tensor in `.grad`. */
   readonly grad: number | null;
   readonly quantizer: string | null;
+  /** What was recorded of it beside: a wrapper of `vmap`, lost bytes. `layout/traits.ts` adds what follows. */
+  readonly traits: readonly TensorTrait[];
   /** Every expression of the reader's that gives it, shortest first; `w.grad` for a gradient; empty for a transient. */
   readonly names: readonly string[];
   /** Nested list when the values do not follow from storage bytes (sparse, quantized…); else undefined. */
@@ -39,6 +41,8 @@ export interface StorageNow {
   readonly freedLine: number | null;
   /** Live tensors that view it, in the order they came to be. */
   readonly tensors: readonly number[];
+  /** The number of the program that it holds for a node, as in `w * 2`; null for all others. */
+  readonly scalar: string | null;
   /** Who keeps it: names, `w.grad`, `MulBackward0#5.self`. */
   readonly heldBy: readonly string[];
 }
@@ -50,6 +54,8 @@ export interface SavedNow {
   readonly version: number | null;
   readonly stale: boolean;
   readonly freed: boolean;
+  /** The number it was made from, as in `w * 2`. */
+  readonly scalar: string | null;
 }
 
 /** A node of the autograd graph that a live tensor leads to. */

@@ -5,7 +5,7 @@
  * state that views read. Entries are replaced, never changed, so that a copy of the maps is a
  * snapshot.
  */
-import type { GraphNode, Step, StorageBytes, TensorState, TensorValues, Trace } from "../schema/trace.gen";
+import type { GraphNode, Step, StorageBytes, TensorState, TensorTrait, TensorValues, Trace } from "../schema/trace.gen";
 import { LAYERS, type Layer } from "./state";
 
 export type TraceEvent = Step["events"][number];
@@ -27,14 +27,16 @@ export type Roots = ReadonlyMap<string, Readonly<Record<string, number>>>;
 export class World {
   readonly tensors: Map<number, TensorState>;
   readonly storages: Map<number, StorageRecord>;
+  /** Those of them not freed. */
+  private readonly living: Map<number, StorageRecord>;
   readonly values: Map<number, TensorValues>;
+  readonly traits: Map<number, readonly TensorTrait[]>;
   readonly nodes: Map<number, GraphNode>;
   /** Node id → slots of its saved tensors that went stale. */
   readonly stale: Map<number, readonly number[]>;
   readonly savedFreed: Set<number>;
   readonly names: Map<number, Roots>;
   readonly functions: Map<number, string>;
-  readonly alive: Map<string, number>;
   readonly peak: Map<string, number>;
   readonly lamps: Map<number, readonly Layer[]>;
   stdout: string;
@@ -42,13 +44,14 @@ export class World {
   constructor(from?: World) {
     this.tensors = new Map(from?.tensors);
     this.storages = new Map(from?.storages);
+    this.living = new Map(from?.living);
     this.values = new Map(from?.values);
+    this.traits = new Map(from?.traits);
     this.nodes = new Map(from?.nodes);
     this.stale = new Map(from?.stale);
     this.savedFreed = new Set(from?.savedFreed);
     this.names = from === undefined ? new Map([[0, new Map()]]) : new Map(from.names);
     this.functions = new Map(from?.functions);
-    this.alive = new Map(from?.alive);
     this.peak = new Map(from?.peak);
     this.lamps = new Map(from?.lamps);
     this.stdout = from?.stdout ?? "";
@@ -81,6 +84,9 @@ export class World {
       case "values":
         this.values.set(event.tensor, event);
         break;
+      case "traits":
+        this.traits.set(event.tensor, event.traits);
+        break;
       case "freed":
         for (const id of event.storages) {
           this.replaceStorage(id, { freed: true, freedLine: event.line, bytes: null });
@@ -90,6 +96,7 @@ export class World {
         for (const id of event.tensors) {
           this.tensors.delete(id);
           this.values.delete(id);
+          this.traits.delete(id);
         }
         break;
       case "node":
@@ -127,22 +134,41 @@ export class World {
   private describeStorage(event: Extract<TraceEvent, { kind: "storage" }>): void {
     const { id, nbytes, address, device } = event;
     const before = this.storages.get(id);
-    if (before !== undefined && !before.freed) this.count(before.device, -before.nbytes);
-    if (before === undefined || !before.freed) this.count(device, nbytes);
     const { bytes, freed, freedLine } = before ?? { bytes: null, freed: false, freedLine: null };
-    this.storages.set(id, { id, nbytes, address, device, bytes, freed, freedLine });
+    this.put({ id, nbytes, address, device, bytes, freed, freedLine });
   }
 
   private replaceStorage(id: number, change: Partial<StorageRecord>): void {
     const before = this.storages.get(id);
     if (before === undefined) return;
-    if (change.freed === true && !before.freed) this.count(before.device, -before.nbytes);
-    this.storages.set(id, { ...before, ...change });
+    this.put({ ...before, ...change });
   }
 
-  private count(device: string, nbytes: number): void {
-    const now = (this.alive.get(device) ?? 0) + nbytes;
-    this.alive.set(device, now);
+  private put(storage: StorageRecord): void {
+    this.storages.set(storage.id, storage);
+    if (storage.freed) this.living.delete(storage.id);
+    else this.living.set(storage.id, storage);
+  }
+
+  /** Bytes of storages not freed, per device; memory that several storages lie over counts once. */
+  aliveBytes(): Map<string, number> {
+    const alive = new Map<string, number>();
+    const reached = new Map<string, number>();
+    const places = [...this.living.values()].map((storage) => ({ storage, start: Number(storage.address) }));
+    for (const { storage, start } of places.sort((a, b) => a.start - b.start)) {
+      const end = start + storage.nbytes;
+      const known = start === 0 ? 0 : (reached.get(storage.device) ?? 0);
+      alive.set(storage.device, (alive.get(storage.device) ?? 0) + Math.max(0, end - Math.max(start, known)));
+      if (start !== 0) reached.set(storage.device, Math.max(end, known));
+    }
+    return alive;
+  }
+
+  /** The number a saved tensor was made from; null when it was a tensor all along. */
+  scalar(tensor: number | null): string | null {
+    const traits = tensor === null ? [] : (this.traits.get(tensor) ?? []);
+    const value = traits.find(({ id }) => id === "scalar")?.args["value"];
+    return typeof value === "string" ? value : null;
   }
 
   /** Names of a frame, each with the id of its live tensor. */

@@ -272,6 +272,7 @@ export interface Step {
     | StorageFreed
     | TensorState
     | TensorValues
+    | TensorTraits
     | TensorsGone
     | OpCall
     | ApiCall
@@ -422,6 +423,35 @@ export interface TensorSummary {
    * Nested list: the first values along each of the last two dimensions.
    */
   corner: {
+    [k: string]: unknown;
+  };
+}
+/**
+ * The traits of a tensor came to be known or changed.
+ */
+export interface TensorTraits {
+  kind: "traits";
+  /**
+   * The tensor's id.
+   */
+  tensor: number;
+  /**
+   * All it has now.
+   */
+  traits: TensorTrait[];
+}
+/**
+ * Something about a tensor that its view does not say: `batched`, `uninitialized`, `foreign-memory`.
+ */
+export interface TensorTrait {
+  /**
+   * Which one; the catalogues say it as `trait.<id>`.
+   */
+  id: string;
+  /**
+   * Values for the placeholders of that message.
+   */
+  args: {
     [k: string]: unknown;
   };
 }

@@ -1,5 +1,6 @@
 /** One storage in words: the tensors that look at it, where an element lives, who keeps it. */
 import { tensorsOn, type Looking } from "../layout/focus";
+import { traitsOf } from "../layout/traits";
 import { shortDtype } from "../layout/values";
 import type { State, StorageNow, TensorNow } from "../model/state";
 import type { TensorView } from "../schema/trace.gen";
@@ -22,6 +23,7 @@ export class Detail {
   private readonly reading: ReadingPicture;
   private readonly summary = el("p", { class: "summary" });
   private readonly holders = el("p", { class: "holders" });
+  private readonly traits = el("p", { class: "traits" });
 
   constructor(
     private readonly say: Say,
@@ -35,14 +37,14 @@ export class Detail {
     this.reading = new ReadingPicture(say, marks, dtypes);
     this.frame = el("div", { class: "views" }, this.table);
     this.frame.style.setProperty("height", `${HEAD_HEIGHT + rows * ROW_HEIGHT}px`);
-    this.root.append(this.title, this.frame, this.readout.root, this.summary, this.holders, this.reading.root);
+    this.root.append(this.title, this.frame, this.traits, this.readout.root, this.summary, this.holders, this.reading.root);
   }
 
   show(state: State, looking: Looking): void {
     const storage = looking.storage === null ? undefined : state.storages.get(looking.storage);
     this.root.classList.toggle("empty", storage === undefined);
     if (storage === undefined) {
-      for (const part of [this.title, this.table, this.summary, this.holders]) part.replaceChildren();
+      for (const part of [this.title, this.table, this.traits, this.summary, this.holders]) part.replaceChildren();
       this.readout.clear();
       this.reading.clear();
       return;
@@ -52,6 +54,7 @@ export class Detail {
     const size = this.say("ui.memory.bytes", { n: storage.nbytes });
     this.title.replaceChildren(badge, this.say("ui.memory.lookingAt", { storage: `S${storage.id}` }), el("span", { class: "mute" }, size));
     this.writeTable(tensors, looking.tensor);
+    this.writeTraits(tensors);
     this.readout.show(state, storage, looking);
     this.reading.show(state, storage, looking);
     this.writeSummary(state, looking);
@@ -70,6 +73,21 @@ export class Detail {
     const rows = tensors.map((tensor) => this.row(tensor, tensor.id === chosen, dtypes));
     this.table.replaceChildren(el("thead", {}, head), el("tbody", {}, ...rows));
     if (focused !== undefined) this.table.querySelector<HTMLElement>(`[data-tensor="${focused}"]`)?.focus();
+  }
+
+  /** What the table has no column for: `y: 6 elements address 4 cells`. */
+  private writeTraits(tensors: readonly TensorNow[]): void {
+    const told = new Map<string, string[]>();
+    for (const tensor of tensors) {
+      const name = tensor.names[0];
+      if (name === undefined) continue;
+      for (const { id, args } of traitsOf(tensor)) {
+        const words = this.say(`trait.${id}`, args);
+        told.set(words, [...(told.get(words) ?? []), name]);
+      }
+    }
+    this.traits.hidden = told.size === 0;
+    this.traits.replaceChildren(...[...told].map(([words, names]) => el("span", {}, el("b", {}, this.say("terminal.names", { names })), `: ${words}`)));
   }
 
   private row(tensor: TensorNow, chosen: boolean, dtypes: boolean): HTMLElement {

@@ -57,7 +57,7 @@ export class NodeBox {
     if (this.title.getAttribute("aria-label") !== label) this.title.setAttribute("aria-label", label);
     const saved = now?.saved ?? this.toCome();
     const alive = here && now !== null;
-    const key = JSON.stringify([saved.map((slot) => [slot, currentVersion(state, slot), nameOfSaved(state, slot)]), alive]);
+    const key = JSON.stringify([saved.map((slot) => [slot, currentVersion(state, slot), nameOfSaved(state, slot, this.say)]), alive]);
     if (key !== this.key) this.chips.replaceChildren(...saved.map((slot) => this.chip(state, slot, alive)));
     this.key = key;
     saved.forEach((slot, i) => {
@@ -82,12 +82,12 @@ export class NodeBox {
 
   /** What the node will save, before it does. */
   private toCome(): SavedNow[] {
-    return this.facts.event.saved.map((slot) => ({ ...slot, stale: false, freed: false }));
+    return this.facts.event.saved.map((slot) => ({ ...slot, stale: false, freed: false, scalar: null }));
   }
 
   private chip(state: State, slot: SavedNow, alive: boolean): HTMLElement {
     const { say } = this;
-    const name = nameOfSaved(state, slot);
+    const name = nameOfSaved(state, slot, say);
     const badge = slot.storage === null ? null : storageBadge(slot.storage, this.colours.get(slot.storage) ?? 0);
     const parts = [el("span", { class: "chip-field" }, slot.field), badge];
     if (name !== null && alive) parts.push(el("b", {}, name));
@@ -129,11 +129,12 @@ function savedWords(state: State, slot: SavedNow, say: Say): string {
   if (slot.stale) words = now === null ? say("ui.graph.staleUnknown", { saved: slot.version }) : say("ui.graph.staleWords", { saved: slot.version, now });
   if (slot.freed) words = say("ui.graph.freedWords");
   const storage = slot.storage === null ? "–" : `S${slot.storage}`;
-  return say("ui.graph.saved", { field: slot.field, what: nameOfSaved(state, slot) ?? say("ui.memory.unnamed"), storage, state: words });
+  return say("ui.graph.saved", { field: slot.field, what: nameOfSaved(state, slot, say) ?? say("ui.memory.unnamed"), storage, state: words });
 }
 
-/** A name for what was saved: the tensor's own, else of one that looks at the same storage. */
-function nameOfSaved(state: State, slot: SavedNow): string | null {
+/** A name for what was saved: the number it was, the tensor's own, else of one that looks at the same storage. */
+function nameOfSaved(state: State, slot: SavedNow, say: Say): string | null {
+  if (slot.scalar !== null) return say("trait.scalar", { value: slot.scalar });
   const own = slot.tensor === null ? undefined : state.tensors.get(slot.tensor)?.names[0];
   if (own !== undefined) return own;
   const storage = slot.storage === null ? undefined : state.storages.get(slot.storage);

@@ -7,6 +7,7 @@
 import { lanesOf, nextTransfer, occupantOf, storageColours, type Lane, type Place } from "../layout/devices";
 import { lookingAt, tensorsOn, type Looking } from "../layout/focus";
 import { livesOf, type Lives, type StorageLife } from "../layout/lives";
+import { traitsOf } from "../layout/traits";
 import { shortDtype, type ReadAs } from "../layout/values";
 import type { Focus, State, StorageNow } from "../model/state";
 import type { Trace } from "../schema/trace.gen";
@@ -113,9 +114,12 @@ export class StorageView implements View {
     const loose = [...state.tensors.values()].filter((tensor) => tensor.storage === null && tensor.names.length > 0);
     this.loose.hidden = loose.length === 0;
     this.loose.replaceChildren(
-      ...loose.map(({ names, view }) => {
+      ...loose.map((tensor) => {
+        const { names, view } = tensor;
         const about = [tuple(view.shape), shortDtype(view.dtype), view.layout.replace("torch.", "")].join(" · ");
-        return el("li", {}, el("b", {}, names[0] ?? ""), ` ${about} · `, this.say("ui.memory.noStorage"));
+        const traits = traitsOf(tensor).map(({ id, args }) => this.say(`trait.${id}`, args));
+        if (view.layout !== "torch.strided") traits.push(this.say("ui.memory.noStorage"));
+        return el("li", {}, el("b", {}, names[0] ?? ""), ` ${[about, ...traits].join(" · ")}`);
       }),
     );
   }
@@ -261,7 +265,8 @@ class PlacePicture {
     const tensors = tensorsOn(state, storage);
     const names = tensors.filter((tensor) => tensor.names.length > 0).map((tensor) => nameOf(tensor, say));
     const about = storage.freed ? freedText(say, storage, false) : this.aboutText(storage, tensors[0]?.version ?? null, names.length);
-    const unnamed = this.place.kind === "chip" && !storage.freed ? (storage.heldBy[0] ?? say("ui.memory.unnamed")) : "";
+    const number = storage.scalar === null ? undefined : say("trait.scalar", { value: storage.scalar });
+    const unnamed = this.place.kind === "chip" && !storage.freed ? (number ?? storage.heldBy[0] ?? say("ui.memory.unnamed")) : "";
     const label = names.length === 0 ? unnamed : names.length > 3 ? `${names.slice(0, 3).join(", ")}, …` : names.join(", ");
     const key = `${storage.id}|${label}|${about}`;
     if (key === this.headKey) return;
