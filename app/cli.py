@@ -5,6 +5,7 @@ exit status. It knows no torch: programs run in the sandbox, or with `--local` t
 """
 
 import argparse
+import logging
 import os
 import sys
 from collections.abc import Sequence
@@ -218,6 +219,8 @@ def _serve(options: argparse.Namespace) -> int:
     # The web is loaded by this command alone; `trace` starts in half the time without it.
     import uvicorn
 
+    from .logs import configure
+
     given = {"HOST": options.host, "PORT": options.port, "LESSONS": options.lessons}
     os.environ.update({name: str(value) for name, value in given.items() if value is not None})
     if options.require_sandbox:
@@ -229,12 +232,14 @@ def _serve(options: argparse.Namespace) -> int:
         raise _Usage(f"{settings.lessons} is not a folder")
     if settings.require_sandbox:
         trace_once(TraceRequest(source=""), settings.limits)
+    configure(settings.log, logging.WARNING if settings.host == "127.0.0.1" else logging.INFO)
     uvicorn.run(
         "tensor_anatomy.main:create_app",
         factory=True,
         host=settings.host,
         port=settings.port,
-        log_level="warning" if settings.host == "127.0.0.1" else "info",
+        log_config=None,
+        access_log=False,
         server_header=False,
     )
     return 0

@@ -16,10 +16,12 @@ from .errors import SandboxUnavailable
 from .execution import Pool
 from .explaining import explain
 from .lessons.catalog import BUILT_IN, load
-from .schema import Chunk, Trace, TraceRequest
+from .results import Shared, Store, code_fingerprint, key_of
+from .schema import Chunk, Limits, Trace, TraceRequest
 from .settings import Settings
 from .web.app import WebSettings, build
-from .web.runner import QueueStatus, RunnerStatus
+from .web.metrics import Measured, Metrics
+from .web.runner import QueueStatus, Runner, RunnerStatus
 
 log = structlog.get_logger()
 
@@ -59,6 +61,23 @@ class PoolRunner:
         )
 
 
+class SharedRunner:
+    """A runner whose results are shared while they come and kept when they are there."""
+
+    def __init__(self, runner: Runner, limits: Limits, store: Store | None, metrics: Metrics) -> None:
+        self._runner = runner
+        self._limits = limits
+        self._code = code_fingerprint()
+        self._shared: Shared[Chunk | Trace] = Shared(runner, self._key_of, store, metrics.answered)
+        self.run = self._shared.run
+        self.stream = self._shared.stream
+        self.status = runner.status
+
+    def _key_of(self, request: TraceRequest) -> str | None:
+        torch = self._runner.status().torch
+        return None if torch is None else key_of(request, self._limits, torch=torch, code=self._code)
+
+
 def create_app(settings: Settings | None = None) -> FastAPI:
     """Make the server's application.
 
@@ -71,6 +90,10 @@ def create_app(settings: Settings | None = None) -> FastAPI:
     settings = settings or Settings.from_env()
     pool = Pool(settings.limits, slots=settings.sandboxes, queue=settings.queue)
 
+    store = None if settings.cache is None else Store.open(settings.cache, most_bytes=settings.cache_bytes)
+    metrics = Metrics()
+    runner = SharedRunner(Measured(PoolRunner(pool), metrics), settings.limits, store, metrics)
+
     @asynccontextmanager
     async def lifespan(_app: FastAPI) -> AsyncIterator[None]:
         async with pool:
@@ -82,9 +105,11 @@ def create_app(settings: Settings | None = None) -> FastAPI:
             for warning in status.warnings:
                 log.warning(warning)
             yield
+        if store is not None:
+            store.close()
 
     return build(
-        PoolRunner(pool),
+        runner,
         load(settings.lessons or BUILT_IN),
         WebSettings(
             limits=settings.limits,
@@ -93,6 +118,7 @@ def create_app(settings: Settings | None = None) -> FastAPI:
             public_url=settings.public_url,
         ),
         version=version("tensor-anatomy"),
+        metrics=metrics if settings.metrics else None,
         lifespan=lifespan,
     )
 

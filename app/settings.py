@@ -7,6 +7,7 @@ import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Literal
 
 from .schema import Limits
 
@@ -71,6 +72,19 @@ class Settings:
     value_elements: int = 1_024
     """VALUE_ELEMENTS: tensors up to this size have every value recorded."""
 
+    cache: Path | None = None
+    """CACHE: the folder where results are kept; `off` keeps none. From the environment, else the user's
+    cache folder."""
+
+    cache_bytes: int = 256 * MIB
+    """CACHE_BYTES: results kept in all, compressed; the longest unused are forgotten first."""
+
+    metrics: bool = True
+    """METRICS: `0` leaves out `/metrics`."""
+
+    log: Literal["text", "json"] = "text"
+    """LOG: `json` writes the log as lines of JSON."""
+
     @property
     def limits(self) -> Limits:
         """The limits of one run."""
@@ -100,7 +114,7 @@ class Settings:
         9000
         """
         variables = os.environ if environment is None else environment
-        values: dict[str, object] = {}
+        values: dict[str, object] = {"cache": _users_cache(variables)}
         for name, (variable, read) in _VARIABLES.items():
             text = variables.get(variable, "")
             if not text:
@@ -110,6 +124,14 @@ class Settings:
             except ValueError as e:
                 raise SettingInvalid(f"{variable}={text!r} cannot be read: {e}") from e
         return cls(**values)  # type: ignore[arg-type]  # _VARIABLES reads each by its own type
+
+
+def _users_cache(variables: Mapping[str, str]) -> Path | None:
+    """The folder for caches of whoever runs the server; None for a user without a home."""
+    if folder := variables.get("XDG_CACHE_HOME"):
+        return Path(folder) / "tensor-anatomy"
+    home = variables.get("HOME")
+    return Path(home) / ".cache" / "tensor-anatomy" if home else None
 
 
 class SettingInvalid(ValueError):
@@ -142,6 +164,16 @@ def _line(text: str) -> str:
     return text.rstrip("/")
 
 
+def _folder(text: str) -> Path | None:
+    return None if text.lower() in {"off", "0", "none"} else Path(text)
+
+
+def _log(text: str) -> str:
+    if text not in {"text", "json"}:
+        raise ValueError("it must be text or json")
+    return text
+
+
 _VARIABLES: dict[str, tuple[str, Callable[[str], object]]] = {
     "host": ("HOST", str),
     "port": ("PORT", int),
@@ -161,4 +193,8 @@ _VARIABLES: dict[str, tuple[str, Callable[[str], object]]] = {
     "stdout_bytes": ("STDOUT_BYTES", _count),
     "trace_bytes": ("TRACE_BYTES", _count),
     "value_elements": ("VALUE_ELEMENTS", _count),
+    "cache": ("CACHE", _folder),
+    "cache_bytes": ("CACHE_BYTES", _count),
+    "metrics": ("METRICS", _switch),
+    "log": ("LOG", _log),
 }

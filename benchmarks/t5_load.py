@@ -8,8 +8,9 @@ import asyncio
 import json
 import time
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from functools import partial
 
 from .programs import S2, source_of
 from .report import Figure, figure
@@ -43,7 +44,7 @@ def measure() -> Iterator[Figure]:
     """Saturate, overload twice, look what is left."""
     with serving() as server:
         sandboxes = json.loads(server.get("/healthz").body)["queue"]["sandboxes"]
-        request = _request(server, source_of(S2))
+        request = partial(_request, server, source_of(S2))
         asyncio.run(_saturate(server, request, 2 * sandboxes, 2))  # warms up
         idle = len(server.processes())
         memory = [_memory(server)]
@@ -111,19 +112,19 @@ def _request(server: Server, source: str) -> bytes:
     return head.encode() + body
 
 
-async def _saturate(server: Server, request: bytes, clients: int, seconds: float) -> Answers:
+async def _saturate(server: Server, request: Callable[[], bytes], clients: int, seconds: float) -> Answers:
     answers = Answers()
     deadline = time.perf_counter() + seconds
 
     async def client() -> None:
         while time.perf_counter() < deadline:
-            await _ask(server, request, answers)
+            await _ask(server, request(), answers)
 
     await asyncio.gather(*(client() for _ in range(clients)))
     return answers
 
 
-async def _overload(server: Server, request: bytes, rate: float) -> Answers:
+async def _overload(server: Server, request: Callable[[], bytes], rate: float) -> Answers:
     """Requests on a clock of their own; late ones are sent at once, none is left out."""
     answers = Answers()
     count = min(MOST_REQUESTS, round(rate * OVERLOAD_S))
@@ -131,7 +132,7 @@ async def _overload(server: Server, request: bytes, rate: float) -> Answers:
     tasks = []
     for number in range(count):
         await asyncio.sleep(max(0.0, began + number / rate - time.perf_counter()))
-        tasks.append(asyncio.create_task(_ask(server, request, answers)))
+        tasks.append(asyncio.create_task(_ask(server, request(), answers)))
     await asyncio.gather(*tasks)
     return answers
 

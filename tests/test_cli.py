@@ -198,6 +198,7 @@ def test_serve_hands_its_arguments_to_the_server(monkeypatch, tmp_path):
 
     calls = []
     monkeypatch.setattr(uvicorn, "run", lambda *args, **options: calls.append((args, options)))
+    monkeypatch.setattr("tensor_anatomy.logs.configure", lambda *_: None)
     monkeypatch.setattr(os, "environ", dict(os.environ))
     assert cli.main(["serve", "--host", "0.0.0.0", "--port", "8123", "--lessons", str(tmp_path)]) == 0
     ((application,), options) = calls[0]

@@ -90,8 +90,8 @@ async def test_a_syntax_error_has_a_line_and_a_place(client):
 
 
 async def test_one_runs_one_waits_and_the_third_is_refused(client):
-    endless = "while True: pass\n"
-    answers = await asyncio.gather(*(post(client, endless) for _ in range(4)))
+    endless = "while True: pass  # number {}\n"  # the same program would be run once for all
+    answers = await asyncio.gather(*(post(client, endless.format(i)) for i in range(4)))
     statuses = sorted(answer.status_code for answer in answers)
     assert statuses == [200, 200, 429, 429]
     assert (await post(client, "x = 1\n")).status_code == 200
@@ -103,3 +103,20 @@ async def test_health_names_what_runs_here(client):
     assert health["torch"].startswith("2.13.")
     assert {"landlock", "seccomp"} <= set(health["sandbox"]["layers"])
     assert health["queue"]["running"] == 0
+
+
+async def test_the_same_program_runs_once_and_new_numbers_run_again(tmp_path):
+    app = create_app(Settings(sandboxes=1, queue=8, cache=tmp_path, require_sandbox=True))
+    async with app.router.lifespan_context(app):
+        transport = httpx.ASGITransport(app=app)
+        async with httpx.AsyncClient(transport=transport, base_url="http://testserver", timeout=30) as client:
+            source = "import torch\nx = torch.rand(2)\n"
+            together = await asyncio.gather(*(post(client, source) for _ in range(6)))
+            later = await post(client, source)
+            assert {answer.text for answer in together} == {later.text}
+            body = {"source": source, "seed": 7}
+            other = await client.post("/api/trace", json=body)
+            assert other.headers["etag"] != later.headers["etag"]
+            figures = (await client.get("/metrics")).text
+            assert 'tensor_anatomy_runs_total{outcome="finished",reason=""} 2.0' in figures
+            assert 'tensor_anatomy_traces_total{how="run"} 2.0' in figures

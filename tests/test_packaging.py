@@ -154,6 +154,7 @@ def served(environment: Path, readers_folder: Path) -> Iterator[int]:
     server = subprocess.Popen(
         [str(part) for part in command],
         cwd=readers_folder,
+        env={**os.environ, "CACHE": "off"},
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
     )

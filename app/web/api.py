@@ -4,6 +4,7 @@ It does not run programs itself; it is given a `Runner`.
 """
 
 import asyncio
+import hashlib
 from collections.abc import AsyncIterator
 from typing import Annotated, Any, Literal
 
@@ -105,6 +106,13 @@ def api_router(runner: Runner, source_bytes: int) -> APIRouter:
         result = await _while_wanted(request, runner, program)
         return _record(result if format == "trace" else _state(result, step))
 
+    @router.get("/readyz", summary="Whether this server should be sent readers")
+    async def readyz() -> JSONResponse:
+        ready = runner.status().state != "starting"
+        return JSONResponse(
+            {"ready": ready}, status_code=200 if ready else 503, headers={"Cache-Control": "no-store"}
+        )
+
     @router.get("/healthz", summary="Whether programs can be run here")
     async def healthz() -> JSONResponse:
         status = runner.status()
@@ -179,8 +187,9 @@ def _state(trace: Trace, step: int | None) -> StateDocument:
 
 
 def _record(record: Trace | StateDocument) -> Response:
+    body = record.model_dump_json(by_alias=True).encode()
     return Response(
-        record.model_dump_json(by_alias=True),
+        body,
         media_type="application/json",
-        headers={"Cache-Control": "no-store"},
+        headers={"Cache-Control": "no-store", "ETag": f'"{hashlib.sha256(body).hexdigest()[:32]}"'},
     )

@@ -23,6 +23,7 @@ from .assets import Assets
 from .docs import docs_router, openapi_of
 from .embed import Embeds
 from .headers import SecurityHeaders
+from .metrics import CountRequests, Metrics
 from .pages import Pages
 from .problems import (
     ProblemResponse,
@@ -56,6 +57,7 @@ def build(
     settings: WebSettings,
     *,
     version: str,
+    metrics: Metrics | None = None,
     lifespan: Callable[[FastAPI], AbstractAsyncContextManager[Any]] | None = None,
 ) -> FastAPI:
     """Make the application.
@@ -65,6 +67,7 @@ def build(
         catalog: Lessons and examples.
         settings: Values.
         version: Of this project, for the API's document.
+        metrics: Counts requests, and is answered at `/metrics`; None leaves both out.
         lifespan: Starts and stops what the runner needs.
     """
     app = FastAPI(
@@ -92,6 +95,9 @@ def build(
     app.include_router(embeds.router())
     app.include_router(embeds.api())
     app.include_router(docs_router(app, templates, settings.public_url))
+    if metrics is not None:
+        metrics.watch(runner.status)
+        app.include_router(metrics.router())
     app.mount("/static", assets, name="static")
     app.openapi = lambda: openapi_of(app)  # type: ignore[method-assign]  # FastAPI's documented way
 
@@ -103,6 +109,8 @@ def build(
     add_compress_type(NDJSON, streaming=True)  # each line is sent when it is there
     app.add_middleware(CompressMiddleware, gzip_level=6)
     app.add_middleware(SecurityHeaders, frame_ancestors=settings.frame_ancestors, on_fault=refusals.fault)
+    if metrics is not None:
+        app.add_middleware(CountRequests, metrics=metrics)
     return app
 
 

@@ -49,7 +49,7 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     port = _free_port()
     log = tmp_path_factory.mktemp("server") / "log"
     command = [Path(sys.executable).with_name("tensor-anatomy"), "serve", "--port", str(port)]
-    env = {**os.environ, "HOST": "127.0.0.1", "WALL_SECONDS": str(WALL_S), "SANDBOXES": "1"}
+    env = {**os.environ, "HOST": "127.0.0.1", "WALL_SECONDS": str(WALL_S), "SANDBOXES": "1", "CACHE": "off"}
     with log.open("wb") as out:
         process = subprocess.Popen(command, env=env, stdout=out, stderr=subprocess.STDOUT, cwd=ROOT)
         try:

@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import AsyncIterator
+from typing import Literal
 
 import httpx
 import pytest
@@ -21,6 +22,7 @@ class FakeRunner:
         self.fails: Exception | None = None
         self.breaks_midway: Exception | None = None
         self.unavailable: str | None = None
+        self.state: Literal["ready", "starting"] = "ready"
         self.asked: list[TraceRequest] = []
         self.may_end = asyncio.Event()
         self.may_end.set()
@@ -58,7 +60,7 @@ class FakeRunner:
 
     def status(self) -> RunnerStatus:
         return RunnerStatus(
-            state="unavailable" if self.unavailable else "ready",
+            state="unavailable" if self.unavailable and self.state == "ready" else self.state,
             reason=self.unavailable,
             torch=None if self.unavailable else "2.13.0+cpu",
             profile=None if self.unavailable else "strict",

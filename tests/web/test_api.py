@@ -354,7 +354,7 @@ async def test_health_says_what_runs_and_how_busy_it_is(client, runner):
 
 async def test_every_reference_of_the_openapi_document_leads_somewhere(client):
     document = (await client.get("/api/openapi.json")).json()
-    assert set(document["paths"]) == {"/api/trace", "/healthz", "/oembed"}
+    assert set(document["paths"]) == {"/api/trace", "/healthz", "/readyz", "/oembed"}
     references = set(re.findall(r'"#/components/schemas/([^"]+)"', json.dumps(document)))
     assert {"TraceRequest", "Trace", "StateDocument"} <= references
     assert references <= set(document["components"]["schemas"])
