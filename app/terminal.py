@@ -7,6 +7,7 @@ from the program is a stranger's text: control characters are made visible, neve
 import unicodedata
 from collections.abc import Iterable
 from dataclasses import dataclass
+from itertools import groupby, islice
 
 from rich.cells import cell_len
 from rich.console import Console
@@ -14,8 +15,15 @@ from rich.syntax import Syntax
 from rich.text import Text
 
 from .messages import Language, parts_of, text_of
-from .schema import Layer, Op, Sentence, SourceRange, Trace, op_of
-from .schema.replay import changed_lines, own_events, sentences_of, state_document
+from .schema import Layer, Op, OpCall, Sentence, SourceRange, Trace, op_of
+from .schema.replay import (
+    changed_lines,
+    going_on,
+    inside_libraries,
+    own_events,
+    sentences_of,
+    state_document,
+)
 from .schema.state import StateDocument
 
 LAMPS: dict[Layer, tuple[str, str]] = {
@@ -30,6 +38,8 @@ _UNLIT = "·"
 _NO_CHANGE = (".none", "metadata.like")
 _SAYS_THE_MESSAGE = ("error.python-error", "error.torch-error")
 _LONGEST_STDOUT_LINES = 200
+_MOST_OPS_INSIDE = 8
+"""Ops inside a library that are told one by one."""
 _TAB = "    "
 _NARROWEST = 20
 _LESS_IMPORTANT = ("offset", "version", "dtype", "device", "grad_fn")
@@ -123,17 +133,22 @@ class _Printer:
 
     def _program(self) -> None:
         _, lamps = changed_lines(self.trace, self.last)
-        last_step: dict[int, int] = {}
+        last_step: dict[int, list[int]] = {}
+        """Line → its last execution, and the steps that went on with it."""
         times: dict[int, int] = {}
         ends: dict[int, list[int]] = {}
         """Line → first lines of the statements that end on it: what they changed is told there."""
         ran: set[int] = set()
+        again = going_on(self.trace)
         for number, step in enumerate(self.trace.steps[: self.last], 1):
             place = self.trace.statements[step.statement].range
             if place.line not in last_step:
                 ends.setdefault(place.end_line, []).append(place.line)
                 ran.update(range(place.line, place.end_line + 1))
-            last_step[place.line] = number
+            if number in again and place.line in last_step:
+                last_step[place.line].append(number)
+                continue
+            last_step[place.line] = [number]
             times[place.line] = times.get(place.line, 0) + step.executions
         ops = self._ops() if self.verbose else {}
         current = None if self.whole else self.state.line
@@ -147,7 +162,7 @@ class _Printer:
             if failed is not None and number == failed.line:
                 self._pointer(failed, text.plain)
             for line in ends.get(number, ()):
-                self._changes(last_step[line], times[line], ops.get(last_step[line], []))
+                self._changes(last_step[line], times[line], ops)
 
     def _source_line(
         self, number: int, text: Text, lamps: tuple[Layer, ...] | None, *, ran: bool, current: bool
@@ -180,27 +195,39 @@ class _Printer:
     def _failing_range(self) -> SourceRange | None:
         return self.trace.outcome.range if self.whole else None
 
-    def _changes(self, step: int, times: int, ops: list[Text]) -> None:
-        sentences = sentences_of(self.trace, step)
-        told = [sentence for sentence in sentences if not _says_nothing(sentence)]
+    def _changes(self, steps: list[int], times: int, ops: dict[int, list[Text]]) -> None:
+        told = [[s for s in sentences_of(self.trace, step) if not _says_nothing(s)] for step in steps]
         if times > 1:
-            message = "terminal.last-time" if told or ops else "terminal.times"
+            message = "terminal.last-time" if any(told) or any(map(ops.get, steps)) else "terminal.times"
             self.put(self.say(message, n=times), style="dim", indent=self.margin)
-        for sentence in told:
-            sign, colour = LAMPS[sentence.layer] if sentence.layer else (" ", "")
-            text = styled(self.language, sentence.id, sentence.args)
-            self.put(text, indent=self.margin, sign=Text(f"{sign} ", style=colour))
-        for op in ops:
-            self.put(op, style="dim", indent=self.margin)
+        for step, sentences in zip(steps, told, strict=True):
+            for sentence in sentences:
+                sign, colour = LAMPS[sentence.layer] if sentence.layer else (" ", "")
+                text = styled(self.language, sentence.id, sentence.args)
+                self.put(text, indent=self.margin, sign=Text(f"{sign} ", style=colour))
+            for op in ops.get(step, ()):
+                self.put(op, style="dim", indent=self.margin)
 
     def _ops(self) -> dict[int, list[Text]]:
         """Per step its ops: name, what came of it, and what it ran for."""
-        found: dict[int, list[Text]] = {}
-        for number, (_, events) in enumerate(own_events(self.trace), 1):
-            if number > self.last:
-                break
-            found[number] = [self._op(op_of(self.trace, event)) for event in events if event.kind == "op"]
-        return found
+        libraries = inside_libraries(self.trace)
+        return {
+            number: self._ops_of([event for event in events if event.kind == "op"], libraries)
+            for number, (_, events) in enumerate(islice(own_events(self.trace), self.last), 1)
+        }
+
+    def _ops_of(self, calls: list[OpCall], libraries: dict[int, str]) -> list[Text]:
+        """A line per op; those that a library ran are counted under its name, a few of them told as well."""
+        told: list[Text] = []
+        for library, group in groupby(calls, lambda call: libraries.get(call.site)):
+            ops = [self._op(op_of(self.trace, call)) for call in group]
+            if library is None:
+                told += ops
+                continue
+            told.append(self.say("terminal.inside", n=len(ops), module=library))
+            if len(ops) <= _MOST_OPS_INSIDE:
+                told += [Text("  ").append_text(op) for op in ops]
+        return told
 
     def _op(self, op: Op) -> Text:
         verdicts = " + ".join(dict.fromkeys(self.word(f"terminal.verdict.{v}") for v in op.verdicts))

@@ -82,6 +82,10 @@ class References:
                 self._range(event.range)
             case "node":
                 self._name(event.name)
+            case "exception":
+                self._range(event.range)
+            case "inside":
+                _require(0 <= event.site < len(self._sites), "a site")
             case "tensor":
                 _require(0 <= event.view < self._views, "a view")
             case _:

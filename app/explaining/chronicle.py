@@ -116,6 +116,9 @@ class Chronicle:
         self._roots: dict[int, dict[str, Timeline[_Paths]]] = {}
         self._frames: dict[int, tuple[int, int | None]] = {0: (-1, None)}
         self._affordable = _MOST_EVENTS_READ
+        self._special: list[int] = []
+        self.lost_sight: dict[int, int] = {}
+        """Number of a step → moment at which the program took the trace function away in it."""
         for step in trace.steps:
             for event in step.events:
                 self._index(len(self.events), event)
@@ -168,6 +171,10 @@ class Chronicle:
                 roots.setdefault(event.root, Timeline()).put(number, _Paths(event.paths))
             case "call":
                 self._frames[event.frame] = (number, None)
+            case "block-left" | "resumed" | "exception" | "thread" | "process" | "tracing-off" | "entries":
+                self._special.append(number)
+                if event.kind == "tracing-off":
+                    self.lost_sight[len(self.ends)] = number
             case "return":
                 self._frames[event.frame] = (self._frames.get(event.frame, (-1, None))[0], number)
 
@@ -206,6 +213,35 @@ class Chronicle:
     def line_of_step(self, step: int) -> int:
         """First line of the statement of a step."""
         return self.statement(step).range.line
+
+    @cached_property
+    def circumstances(self) -> dict[int, list[Event]]:
+        """Number of a step → what is special about it. Few steps have anything."""
+        found: dict[int, list[Event]] = {}
+        for number in self._special:
+            step = self.step_at(number)
+            while step <= len(self.trace.steps) and self.step(step).first_event > number:
+                step += 1  # it was observed within a call that this step did not make
+            found.setdefault(min(step, len(self.trace.steps)), []).append(self.events[number])
+        return found
+
+    def ends_the_program(self, step: int) -> bool:
+        """The step was left by the exception that ended the program."""
+        return self.trace.outcome.kind == "raised" and all(s.raised for s in self.trace.steps[step - 1 :])
+
+    def expression(self, place: int | None) -> str | None:
+        """The text of a sub-expression that stands on one line."""
+        if place is None:
+            return None
+        at = self.trace.ranges[place]
+        lines = self._lines
+        if at.line != at.end_line or at.line > len(lines):
+            return None
+        return lines[at.line - 1][at.column : at.end_column] or None
+
+    @cached_property
+    def _lines(self) -> list[str]:
+        return self.trace.source.replace("\r\n", "\n").replace("\r", "\n").split("\n")
 
     def line_at(self, event: int) -> int | None:
         """First line of the statement during which an event was observed."""

@@ -12,7 +12,7 @@ from ..schema import Explanation, Layer, Trace
 from .chronicle import Chronicle
 from .failure import FailedCall
 from .operands import ADVICE, Advice
-from .rules import RULES
+from .rules import PYTHONS_OWN, RULES
 from .wording import say
 
 _SAME_CLASS = {
@@ -26,9 +26,6 @@ _SAME_CLASS = {
     "no-input": "python-error",
 }
 """Rules with words of their own for a class that has others too."""
-
-_PYTHONS_OWN = frozenset({"RecursionError", "NameError", "KeyError", "EOFError", "ZeroDivisionError"})
-"""Never PyTorch's, whatever their text says."""
 
 _PYTORCHS = frozenset(
     {
@@ -94,7 +91,7 @@ def _judge(chronicle: Chronicle) -> tuple[str, Layer | None, Advice]:
         advice = ADVICE["grad-none"](plain)
         if advice.operands:
             return "grad-none", "autograd", advice
-    if kind not in _PYTHONS_OWN:
+    if kind not in PYTHONS_OWN:
         for rule in RULES:
             match = rule.pattern.search(message)
             if match:

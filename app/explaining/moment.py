@@ -59,7 +59,7 @@ class Moment:
         self.number = number
         self.step = chronicle.step(number)
         self.begin = self.step.first_event
-        self.end = chronicle.ends[number]
+        self.end = chronicle.lost_sight.get(number, chronicle.ends[number])
         self.frame = self.step.frame
 
     def lit(self, layer: Layer) -> bool:

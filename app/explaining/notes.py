@@ -2,6 +2,7 @@
 
 from ..schema import Note
 from .chronicle import Chronicle
+from .circumstances import counted_references, unwatched
 from .program import Program
 from .quiet_autograd import (
     forgotten_zero_grads,
@@ -31,6 +32,8 @@ _SEARCHES = (
     kept_graphs,
     repeated_scatters,
     stale_optimizers,
+    unwatched,
+    counted_references,
 )
 
 

@@ -60,6 +60,15 @@ class Program:
                 if node is not None:
                     yield number, node
 
+    def executed(self, line: int) -> bool:
+        """A statement that stands on a line was executed."""
+        return line in self._executed
+
+    @cached_property
+    def _executed(self) -> set[int]:
+        places = {step.statement: self.trace.statements[step.statement].range for step in self.trace.steps}
+        return {line for place in places.values() for line in range(place.line, place.end_line + 1)}
+
     def moment(self, step: int) -> Moment:
         """What a step did."""
         return Moment(self.chronicle, step)

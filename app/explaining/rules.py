@@ -15,6 +15,10 @@ from .operands import ADVICE, Advice
 Judge = Callable[[FailedCall], Advice]
 
 
+PYTHONS_OWN = frozenset({"RecursionError", "NameError", "KeyError", "EOFError", "ZeroDivisionError"})
+"""Never PyTorch's, whatever their text says."""
+
+
 @dataclass(frozen=True)
 class Rule:
     """How a class of error is recognised."""
@@ -308,3 +312,14 @@ RULES: tuple[Rule, ...] = (
     _rule("state-dict", None, r"Error\(s\) in loading state_dict for"),
     _rule("optimizer-empty", None, r"optimizer got an empty parameter list"),
 )
+
+
+def class_of_error(kind: str, message: str) -> str | None:
+    """The class of an exception of PyTorch's by its text; None when no rule fits.
+
+    >>> class_of_error("RuntimeError", "shape '[5]' is invalid for input of size 2")
+    'view-size'
+    """
+    if kind in PYTHONS_OWN:
+        return None
+    return next((rule.name for rule in RULES if rule.pattern.search(message)), None)

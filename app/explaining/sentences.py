@@ -4,6 +4,7 @@ from ..schema import Sentence, Step
 from ..schema.replay import LAYER_ORDER
 from .autograd import autograd_sentences
 from .chronicle import Chronicle
+from .circumstances import circumstance_sentences
 from .devices import device_sentences
 from .moment import Moment
 from .storage import data_sentences, metadata_sentences
@@ -24,6 +25,7 @@ def step_sentences(chronicle: Chronicle, number: int) -> tuple[Sentence, ...]:
     if moment.step.executions > 1:
         return _folded(moment.step)
     return (
+        *circumstance_sentences(moment),
         *_name_sentences(moment),
         *data_sentences(moment),
         *metadata_sentences(moment),

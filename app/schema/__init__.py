@@ -6,6 +6,16 @@ This package imports nothing of ours and neither torch nor the web, so both proc
 
 from .autograd import GraphNode, SavedTensor, SavedTensorChanged, SavedTensorsFreed
 from .base import SCHEMA_VERSION, Layer, NameChange, Record
+from .circumstances import (
+    BlockLeft,
+    EntriesLeftOut,
+    ExceptionRaised,
+    ProcessForked,
+    Resumed,
+    SiteInside,
+    ThreadRan,
+    TracingTurnedOff,
+)
 from .devices import Transfer
 from .drawing import EdgeDrawing, GraphDrawing, NodeDrawing
 from .ops import ApiCall, Op, OpCall, OpSite, Verdict, op_of
@@ -50,12 +60,15 @@ from .trace import (
 __all__ = [
     "SCHEMA_VERSION",
     "ApiCall",
+    "BlockLeft",
     "Chunk",
     "Closing",
     "DeviceChoice",
     "EdgeDrawing",
+    "EntriesLeftOut",
     "Environment",
     "Event",
+    "ExceptionRaised",
     "Explanation",
     "Failure",
     "FrameEntered",
@@ -75,12 +88,15 @@ __all__ = [
     "Opening",
     "Operand",
     "Outcome",
+    "ProcessForked",
     "Record",
+    "Resumed",
     "RunRequest",
     "SavedTensor",
     "SavedTensorChanged",
     "SavedTensorsFreed",
     "Sentence",
+    "SiteInside",
     "SourceRange",
     "Statement",
     "StdoutWritten",
@@ -95,8 +111,10 @@ __all__ = [
     "TensorValues",
     "TensorView",
     "TensorsGone",
+    "ThreadRan",
     "Trace",
     "TraceRequest",
+    "TracingTurnedOff",
     "Transfer",
     "UntypedStorage",
     "Verdict",

@@ -150,6 +150,10 @@ class World:
             reached[storage.device] = max(end, known) if start else known
         return alive
 
+    def peak_bytes(self) -> dict[str, int]:
+        """Most bytes alive at once so far, per device; what was made unheard counts from now on."""
+        return self.peak | {d: max(n, self.peak.get(d, 0)) for d, n in self.alive_bytes().items()}
+
     def held_by(self, trace: Trace, live_nodes: set[int]) -> dict[int, list[str]]:
         """Storage id → who keeps it: names, `.grad` of names, saved slots."""
         holders: dict[int, list[str]] = {}
@@ -226,6 +230,23 @@ def own_events(trace: Trace) -> Iterator[tuple[Step, list[Event]]]:
         yield step, stream[step.first_event :]
 
 
+def going_on(trace: Trace) -> set[int]:
+    """Numbers of the steps that go on with an earlier execution: to leave a block, after a suspension."""
+    found: set[int] = set()
+    claimed: set[int] = set()
+    for number, (step, own) in enumerate(own_events(trace), 1):
+        # Of two steps that begin with one event it belongs to the inner one, which ends first.
+        if own and own[0].kind in ("block-left", "resumed") and step.first_event not in claimed:
+            found.add(number)
+        claimed.add(step.first_event)
+    return found
+
+
+def inside_libraries(trace: Trace) -> dict[int, str]:
+    """Site → the library its ops run inside; sites that run inside none are left out."""
+    return {e.site: e.module for step in trace.steps for e in step.events if e.kind == "inside"}
+
+
 def changed_lines(
     trace: Trace, step: int
 ) -> tuple[dict[str, dict[str, tuple[NameChange, ...]]], dict[str, tuple[Layer, ...]]]:
@@ -289,7 +310,7 @@ def state_document(trace: Trace, step: int | None = None) -> StateDocument:
         changed=changed,
         lamps=lamps,
         ops=ops_by_line(trace, step),
-        bytes=StateBytes(alive=world.alive_bytes(), peak=dict(world.peak)),
+        bytes=StateBytes(alive=world.alive_bytes(), peak=world.peak_bytes()),
     )
 
 

@@ -12,6 +12,16 @@ from pydantic import Field
 
 from .autograd import GraphNode, SavedTensorChanged, SavedTensorsFreed
 from .base import Layer, NameChange, Record
+from .circumstances import (
+    BlockLeft,
+    EntriesLeftOut,
+    ExceptionRaised,
+    ProcessForked,
+    Resumed,
+    SiteInside,
+    ThreadRan,
+    TracingTurnedOff,
+)
 from .devices import Transfer
 from .drawing import GraphDrawing
 from .ops import ApiCall, OpCall, OpSite
@@ -145,7 +155,15 @@ Event = Annotated[
     | FrameEntered
     | FrameLeft
     | StdoutWritten
-    | WarningIssued,
+    | WarningIssued
+    | BlockLeft
+    | Resumed
+    | ExceptionRaised
+    | ThreadRan
+    | ProcessForked
+    | TracingTurnedOff
+    | EntriesLeftOut
+    | SiteInside,
     Field(discriminator="kind"),
 ]
 """Anything observed."""

@@ -5,6 +5,7 @@ storages written, tensors born with what they were made from. It does not read s
 """
 
 import sys
+from collections.abc import Callable
 from typing import Any
 
 import torch
@@ -12,6 +13,7 @@ import torch
 from . import reading
 from .autograd import Graph
 from .failures import FailureNotes
+from .libraries import library_called
 from .ops import (
     OpSchema,
     schema_of,
@@ -42,34 +44,41 @@ _EXPORTS = frozenset(
 _BACKWARD = frozenset({"backward", "grad"})
 _NOT_AN_API = frozenset({"__get__", "__set__", "__delete__"})
 
+Place = tuple[int | None, int | None]
+"""Range of a sub-expression of the program, and name of the library it runs inside, both as indices."""
+
 Origin = tuple[Any, int | None] | None
 """View key and storage id of the tensor a new one was made from; None: made from nothing."""
+
+
+def _nothing() -> None:
+    """Do nothing."""
 
 
 class _Api:
     """An API call that is open."""
 
-    __slots__ = ("events", "name", "name_before", "range", "range_before", "serial_before")
+    __slots__ = ("events", "name", "name_before", "place", "place_before", "serial_before")
 
-    def __init__(self, name: str, where: int | None, events: int, calls: "Calls") -> None:
+    def __init__(self, name: str, where: Place, events: int, calls: "Calls") -> None:
         self.name = name
-        self.range = where
+        self.place = where
         self.events = events
         self.name_before = calls.api
-        self.range_before = calls.range
+        self.place_before = calls.place
         self.serial_before = calls.range_serial
 
 
 class _Op:
     """An op that is running. Its operands are held by the call itself as long as this is."""
 
-    __slots__ = ("api", "event", "given", "newcomers", "node", "range", "rows", "schema")
+    __slots__ = ("api", "event", "given", "newcomers", "node", "place", "rows", "schema")
 
     def __init__(self, schema: OpSchema, given: list[Any]) -> None:
         self.schema = schema
         self.node: int | None = None
         self.api: int | None = None
-        self.range: int | None = None
+        self.place: Place = (None, None)
         self.given = given
         self.rows: list[TensorRow] = []
         self.newcomers: list[TensorRow] = []
@@ -93,12 +102,12 @@ class Calls:
         self._ledger = ledger
         self._graph = graph
         self._positions: dict[Any, list[Any]] = {}
-        self._ranges: dict[tuple[int, int], int | None] = {}
+        self._places: dict[tuple[int, int, int], Place] = {}
         self._columns = columns
         self.failures = FailureNotes(stream, ledger, columns)
         self.busy = False
         self.api: int | None = None
-        self.range: int | None = None
+        self.place: Place = (None, None)
         self.serial = 0
         """Rises with each statement that begins; an open API call of another statement is not ours."""
         self.range_serial = -1
@@ -108,6 +117,12 @@ class Calls:
         self._torch_tensor = stream.name("tensor")
         self.trace_lines: Any = None
         """The trace function while lines are heard, unless the program sets one of its own."""
+        self.trace_function: Any = None
+        """Ours."""
+        self.lines_heard: Any = None
+        """The trace function as long as it is there, whoever sets it."""
+        self.when_lost: Callable[[], None] = _nothing
+        """Called when the program takes the trace function away."""
         self.hears_api = True
         """API calls are told; else writes may go unheard and more must be looked at."""
         self.touched: dict[int, TensorRow] = {}
@@ -127,10 +142,22 @@ class Calls:
 
         Python calls the trace function for every frame entered, ours included: a quarter of all time.
         """
-        self.busy = True
         heard = sys.gettrace()
+        if heard is not self.lines_heard and not self.busy:
+            self._lost(heard)
+        self.busy = True
         sys.settrace(None)
         return heard
+
+    def _lost(self, heard: Any) -> None:
+        """Lines are not heard any more: the program took the trace function away, or put its own in place."""
+        if heard is None and self.trace_lines is not None:
+            return  # Python dropped it, at the recursion limit
+        self.lines_heard = heard
+        if heard is self.trace_function:
+            return  # the program put it back
+        sys.settrace(None)
+        self.when_lost()
 
     def _speak(self, heard: Any) -> None:
         """What runs from now on is the program's.
@@ -142,19 +169,25 @@ class Calls:
 
     # -- where the program is
 
-    def where(self) -> int | None:
-        """Range of the sub-expression the program is at, as an index."""
-        frame = sys._getframe(1)
+    def where(self) -> Place:
+        """Where the program is."""
+        frame, called = sys._getframe(1), None
         while frame is not None:
             code = frame.f_code
             if code.co_filename == PROGRAM:
-                key = (id(code), frame.f_lasti)
-                if key in self._ranges:
-                    return self._ranges[key]
-                found = self._ranges[key] = self._locate(code, frame.f_lasti)
+                key = (id(code), frame.f_lasti, id(called))
+                found = self._places.get(key)
+                if found is None:
+                    inside = library_called(sys._getframe(1))
+                    name = None if inside is None else self._stream.name(inside)
+                    found = self._places[key] = (self._locate(code, frame.f_lasti), name)
                 return found
-            frame = frame.f_back  # type: ignore[assignment]
-        return None
+            frame, called = frame.f_back, code  # type: ignore[assignment]
+        return (None, None)
+
+    def range_of(self, frame: Any) -> int | None:
+        """Range of the sub-expression a frame of the program is at, as an index."""
+        return self._locate(frame.f_code, frame.f_lasti)
 
     def _locate(self, code: Any, lasti: int) -> int | None:
         positions = self._positions.get(code)
@@ -166,10 +199,10 @@ class Calls:
         character = self._columns.character
         return self._stream.range((line, character(line, column), end_line, character(end_line, end_column)))
 
-    def range_now(self) -> int | None:
-        """Range of the open API call, if it belongs to the running statement, else where the program is."""
+    def place_now(self) -> Place:
+        """Where the open API call is, if it belongs to the running statement, else where the program is."""
         if self.range_serial == self.serial:
-            return self.range
+            return self.place
         return self.where()
 
     # -- API calls
@@ -197,11 +230,11 @@ class Calls:
                 return None
         token = _Api(name, self.where(), self.ops_heard, self)
         self.api = self._stream.name(name)
-        self.range, self.range_serial = token.range, self.serial
+        self.place, self.range_serial = token.place, self.serial
         return token
 
     def _restore(self, token: _Api) -> None:
-        self.api, self.range = token.name_before, token.range_before
+        self.api, self.place = token.name_before, token.place_before
         self.range_serial = token.serial_before
 
     def api_ends(self, token: _Api, func: Any, args: Any, kwargs: Any, out: Any) -> None:
@@ -244,7 +277,7 @@ class Calls:
                 {
                     "kind": "api",
                     "api": self._stream.name(token.name),
-                    "range": token.range,
+                    "range": token.place[0],
                     "inputs": inputs,
                     "outputs": outputs,
                     "returned_input": any(o in inputs for o in outputs),
@@ -325,7 +358,7 @@ class Calls:
             current: Any = torch._C._current_autograd_node()
             op.node = None if current is None else self._stream.name(type(current).__name__)
             self.backward_roots_seen = False
-        op.api, op.range = self.api, self.range_now()
+        op.api, op.place = self.api, self.place_now()
         if not self.telling:
             return op
         op.event = {
@@ -335,7 +368,7 @@ class Calls:
             "outputs": (),
         }
         # At first without a result: steps may end within an op, and a fault may keep us from its end.
-        place = (op.schema, op.api, op.range, op.node)
+        place = (op.schema, op.api, op.place, op.node)
         if (site := self._open_sites.get(place)) is not None:
             op.event["site"] = site
         else:
@@ -349,8 +382,10 @@ class Calls:
         if op.event is None:
             return
         name = self._stream.name(op.schema.name)
+        where, inside = op.place
         op.event["site"] = self._stream.site(
-            (name, op.api, op.range, tuple(views), tuple(verdicts), tuple(writes), op.node, failed)
+            (name, op.api, where, tuple(views), tuple(verdicts), tuple(writes), op.node, failed),
+            inside if op.node is None else None,
         )
 
     def op_ends(self, op: "_Op", func: Any, args: Any, kwargs: Any, out: Any) -> None:
@@ -399,7 +434,7 @@ class Calls:
             op.event["outputs"] = outputs
         written = sorted({op.rows.index(row) for row in writes})
         self._settle(op, views, verdicts, written, failed=False)
-        self.failures.made(outputs, op.range)
+        self.failures.made(outputs, op.place[0])
 
     def _origin(self, op: "_Op") -> Origin:
         """The first operand, as it looked when last read; what that was made from, if in this statement."""

@@ -18,9 +18,16 @@ class Folded:
     def __init__(self) -> None:
         self._rows: dict[int, Event] = {}
 
-    def add(self, step: Event) -> None:
-        """A step ended that is not kept: union it with the others of its statement."""
+    def add(self, step: Event, *, again: bool = False) -> None:
+        """A step ended that is not kept: union it with the others of its statement.
+
+        Args:
+            step: The step.
+            again: It left a block or went on after a suspension, and is no execution to be counted.
+        """
         statement = step["statement"]
+        if again and statement in self._rows:
+            step["executions"] = 0
         known = self._rows.pop(statement, None)
         if known is not None:
             step["executions"] += known["executions"]
@@ -105,8 +112,16 @@ def _last_word_key(event: Event, gone: set[int], freed: set[int], left: set[int]
             return (kind, id(event)) if event["storages"] else None
         case "saved":
             return (kind, event["node"], event["slot"])
-        case "op" | "api" | "transfer":
+        case "op" | "api" | "transfer" | "block-left" | "resumed":
             return None
+        case "exception":
+            return (kind, event["type"], event["range"])
+        case "thread":
+            return (kind, event["function"])
+        case "process":
+            return kind
+        case "entries":
+            return None if event["frame"] in left else (kind, event["frame"], event["path"])
         case _:
             return (kind, id(event))
 

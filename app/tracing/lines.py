@@ -11,6 +11,7 @@ import os
 import sys
 from typing import Any, Protocol
 
+from .blocks import leaves_block
 from .changes import Effects
 from .statements import PROGRAM, StatementMap
 
@@ -32,7 +33,7 @@ class LimitReached(BaseException):
 class OpenStep:
     """A statement that is running."""
 
-    __slots__ = ("began", "effects", "first_event", "frame", "raised", "statement", "watch")
+    __slots__ = ("again", "began", "effects", "first_event", "frame", "raised", "statement", "watch")
 
     def __init__(self, watch: "FrameWatch", frame: Any, statement: int, effects: Effects) -> None:
         self.watch = watch
@@ -42,6 +43,8 @@ class OpenStep:
         self.began = 0
         self.first_event = 0
         self.raised = False
+        self.again = False
+        """It leaves a block or goes on after a suspension: not an execution to be counted."""
 
 
 class Observer(Protocol):
@@ -62,6 +65,21 @@ class Observer(Protocol):
     def leave(self, frame_id: int) -> None:
         """It is left for good."""
 
+    def forget(self, step: OpenStep, caller: OpenStep | None) -> None:
+        """A step that had begun did nothing; `caller` runs again."""
+
+    def tell(self, kind: str) -> None:
+        """What is special about the step that began."""
+
+    def lose_sight(self) -> None:
+        """Statements are not heard from now on."""
+
+    def see_again(self) -> None:
+        """They are heard again."""
+
+    def tell_exception(self, frame: Any, error: Any) -> None:
+        """An exception was raised in a frame of the program."""
+
     def fault(self, error: BaseException) -> None:
         """Something in the tracer failed."""
 
@@ -69,7 +87,7 @@ class Observer(Protocol):
 class FrameWatch:
     """Hears the line events of one frame."""
 
-    __slots__ = ("frame_id", "lasti", "line", "lines", "raised", "statement")
+    __slots__ = ("frame_id", "lasti", "line", "lines", "raised", "resumed", "statement", "suspended")
 
     def __init__(self, lines: "Lines", frame_id: int) -> None:
         self.lines = lines
@@ -78,6 +96,10 @@ class FrameWatch:
         self.lasti = -1
         self.line = -1
         self.raised = False
+        self.suspended = -1
+        """The statement that a yield or an await left off in."""
+        self.resumed = False
+        """It goes on in that statement."""
 
     def hear(self, frame: Any, event: str, arg: Any) -> Any:
         """The local trace function of the frame."""
@@ -89,8 +111,12 @@ class FrameWatch:
                 lines.at_line(self, frame)
             elif event == "return":
                 lines.at_return(self, frame)
-            elif event == "exception" and not (isinstance(arg[0], type) and issubclass(arg[0], _QUIET)):
-                self.raised = True
+            elif event == "exception":
+                if not (isinstance(arg[0], type) and issubclass(arg[0], _QUIET)):
+                    self.raised = True
+                    lines.at_exception(frame, arg[1], arg[2])
+                elif self.resumed and issubclass(arg[0], GeneratorExit):
+                    lines.at_closing(self)
         except LimitReached:
             raise
         except RecursionError:
@@ -115,20 +141,44 @@ class Lines:
         self.pid = os.getpid()
         self._frames = 0
         self._of_line = statements.of_line
+        self._trace: Any = None
+        self._off = False
+        """The program took the trace function away and has not put it back."""
+        self._leaving: dict[tuple[int, int], bool] = {}
+        self._untold = False
+        """An exception is on its way up that could not be told where it was raised."""
 
-    def start(self) -> Any:
+    def start(self) -> tuple[Any, Any]:
         """Begin to hear frames that are entered from now on.
 
         Returns:
-            The trace function; None for a program that speaks of trace functions itself.
+            The trace function to be put back where Python dropped it, None for a program that speaks of
+            trace functions itself; and the trace function.
         """
-        sys.settrace(self._at_call)
-        return None if self.statements.sets_trace else self._at_call
+        self._trace = self._at_call
+        sys.settrace(self._trace)
+        return (None if self.statements.sets_trace else self._trace, self._trace)
 
-    @staticmethod
-    def stop() -> None:
-        """Hear nothing more."""
+    def stop(self) -> bool:
+        """Hear nothing more.
+
+        Returns:
+            The program had taken the trace function away itself.
+        """
+        set_by_program = sys.gettrace()
         sys.settrace(None)
+        if set_by_program is None:
+            return self.statements.sets_trace
+        return set_by_program is not self._trace
+
+    def turned_off(self) -> None:
+        """The program took the trace function away: what runs from now on belongs to no statement."""
+        if self.stack and not self._off:
+            self._off = True
+            self._look()
+            self.observer.tell("tracing-off")
+            self.close_all()
+            self.observer.lose_sight()
 
     def _at_call(self, frame: Any, event: str, arg: Any) -> Any:
         code = frame.f_code
@@ -140,7 +190,12 @@ class Lines:
         watch = getattr(known, "__self__", None)
         if isinstance(watch, FrameWatch):  # a generator goes on
             self._look()
-            watch.statement = -1
+            try:
+                self._resume(watch, frame)
+            except RecursionError:
+                pass
+            except Exception as error:
+                self.observer.fault(error)
             return watch.hear
         watch = FrameWatch(self, self._frames)
         self._frames += 1
@@ -168,11 +223,63 @@ class Lines:
             return
         self._close(watch)
         watch.statement, watch.lasti, watch.line, watch.raised = statement, lasti, line, False
+        watch.resumed = False
         if statement < 0:
             return
+        left = statement in self.statements.blocks and self._leaves(frame, statement)
+        self._begin(watch, frame, statement, "block-left" if left else None)
+
+    def _begin(self, watch: FrameWatch, frame: Any, statement: int, again: str | None) -> None:
+        if self._off:
+            self._off = False
+            self.observer.see_again()
         step = OpenStep(watch, frame, statement, Effects(0))
+        step.again = again is not None
         self.stack.append(step)
         self.observer.begin(step, len(self.stack) - 1)
+        if again is not None:
+            self.observer.tell(again)
+
+    def _leaves(self, frame: Any, statement: int) -> bool:
+        """This visit of a `with` header leaves its block."""
+        code, lasti = frame.f_code, frame.f_lasti
+        known = self._leaving.get((id(code), lasti))
+        if known is None:
+            _, first, _, last, _ = self.statements.rows[statement]
+            known = self._leaving[id(code), lasti] = leaves_block(code, lasti, first, last)
+        return known
+
+    def _resume(self, watch: FrameWatch, frame: Any) -> None:
+        """A generator or coroutine goes on: with the rest of its statement, if that can do anything."""
+        statement, watch.statement = watch.suspended, -1
+        watch.raised = False
+        if statement < 0 or statement in self.statements.only_yields:
+            return
+        watch.statement, watch.lasti, watch.line = statement, frame.f_lasti, frame.f_lineno
+        watch.resumed = True
+        self._begin(watch, frame, statement, "resumed")
+
+    def at_closing(self, watch: FrameWatch) -> None:
+        """A suspended generator is closed, not resumed."""
+        if self.stack and self.stack[-1].watch is watch:
+            step = self.stack.pop()
+            self.observer.forget(step, self.stack[-1] if self.stack else None)
+            step.frame = None
+        watch.statement = -1
+
+    def at_exception(self, frame: Any, error: Any, trace: Any) -> None:
+        """An exception passes through a frame; it is told once, where it was raised."""
+        entry = None if trace is None else trace.tb_next
+        while entry is not None:
+            if entry.tb_frame.f_code.co_filename == PROGRAM:
+                break
+            entry = entry.tb_next
+        statement = self.stack[-1].statement if self.stack else -1
+        again = statement >= 0 and self.statements.rows[statement][0] == "Raise"
+        if entry is None or self._untold or again:
+            self._untold = True
+            self.observer.tell_exception(frame, error)
+            self._untold = False
 
     def at_return(self, watch: FrameWatch, frame: Any) -> None:
         """A frame is left, for good or until it is resumed."""
@@ -180,6 +287,7 @@ class Lines:
         suspended = (
             code.co_flags & _SUSPENDABLE and not watch.raised and code.co_code[frame.f_lasti] == _YIELD
         )
+        watch.suspended = watch.statement if suspended else -1
         self._close(watch)
         watch.statement = -1
         if watch.frame_id and not suspended:

@@ -16,6 +16,8 @@ from typing import Any
 import torch
 from torch.nested._internal.nested_tensor import NestedTensor
 
+from .statements import PROGRAM
+
 MOST_ENTRIES = 200
 """Entries of one container that are looked at."""
 
@@ -37,7 +39,6 @@ _PLAIN: set[type] = {
     type,
     range,
     slice,
-    types.FunctionType,
     types.ModuleType,
     types.BuiltinFunctionType,
     types.MethodType,
@@ -52,19 +53,26 @@ _DICTS = (dict, OrderedDict, defaultdict)
 _INDEXED = (torch.nn.Sequential, torch.nn.ModuleList, torch.nn.ParameterList)
 _KEYED = (torch.nn.ModuleDict, torch.nn.ParameterDict)
 
+_OF_EVERY_MODULE = frozenset(vars(torch.nn.Module()))
+"""Attributes by which PyTorch keeps a module's parts and hooks."""
+
 Found = list[tuple[str, Any]]
 
 
 class Walk:
     """One walk from one variable. Throw it away before the program goes on: it holds tensors."""
 
-    __slots__ = ("found", "looked_at", "program_module", "seen")
+    __slots__ = ("found", "left_out", "looked_at", "program_module", "seen", "visited")
 
     def __init__(self, program_module: str) -> None:
         self.found: Found = []
         self.looked_at = 0
         self.program_module = program_module
         self.seen: set[int] = set()
+        self.visited: set[int] = set()
+        """Containers that were looked into, by `id`."""
+        self.left_out: dict[str, tuple[int, int]] = {}
+        """Expression for a container → entries that were looked at, and all that it has."""
 
     def go(self, path: str, value: Any, depth: int = 0) -> None:
         """Find the tensors behind `value`, which the expression `path` gives."""
@@ -80,13 +88,18 @@ class Walk:
             return
         self.looked_at += 1
         self.seen.add(id(value))
+        self.visited.add(id(value))
         if issubclass(kind, torch.nn.Module):
             self._module(path, value, depth)
         elif kind is list or kind is tuple:
             for i, item in enumerate(value[:MOST_ENTRIES]):
                 self.go(f"{path}[{i}]", item, depth + 1)
+            self._leave_out(path, len(value))
         elif kind in _DICTS:
             self._entries(path, value, depth)
+            self._leave_out(path, dict.__len__(value))
+        elif kind is types.FunctionType:
+            self._function(path, value, depth)
         elif issubclass(kind, tuple):
             self._tuple(path, value, kind, depth)
         elif issubclass(kind, torch.optim.Optimizer):
@@ -102,6 +115,22 @@ class Walk:
             item = attributes.get(name)
             if type(item) is _Tensor:
                 self.found.append((f"{path}.{name}", item))
+
+    def _leave_out(self, path: str, count: int) -> None:
+        if count > MOST_ENTRIES:
+            self.left_out[path] = (MOST_ENTRIES, count)
+
+    def _function(self, path: str, function: types.FunctionType, depth: int) -> None:
+        """The variables that a function of the program closes over."""
+        if function.__closure__ is None or function.__code__.co_filename != PROGRAM:
+            return
+        for i, cell in enumerate(function.__closure__):
+            try:
+                value = cell.cell_contents
+            except ValueError:
+                continue  # its variable is not bound
+            if type(value) not in _PLAIN:
+                self.go(f"{path}.__closure__[{i}].cell_contents", value, depth + 1)
 
     def _entries(self, path: str, value: Any, depth: int) -> None:
         for i, (key, item) in enumerate(dict.items(value)):
@@ -140,7 +169,7 @@ class Walk:
                     inner = _attribute(path, name)
                 self.go(inner, item, depth + 1)
         for name, item in dict.items(attributes):
-            if name[:1] != "_" and type(item) not in _PLAIN:
+            if name not in _OF_EVERY_MODULE and type(item) not in _PLAIN:
                 self.go(_attribute(path, name), item, depth + 1)
 
     def _optimizer(self, path: str, optimizer: Any, depth: int) -> None:
@@ -217,12 +246,37 @@ class Names:
         """Frame → variable → expression → tensor id."""
         self.ever: dict[int, set[str]] = {0: set()}
         """Expressions of each frame that ever led to a tensor."""
+        self.visited: dict[tuple[int, str], set[int]] = {}
+        """Frame and variable → the containers it last led through, by `id`."""
+        self.left_out: dict[tuple[int, str], dict[str, tuple[int, int]]] = {}
+        """Frame and variable → containers too large to name each entry of."""
 
-    def walk(self, variable: str, value: Any) -> Found:
-        """Tensors behind a variable, each with its expression."""
+    def walk(self, variable: str, value: Any, frame: int | None = None) -> Found:
+        """Tensors behind a variable, each with its expression.
+
+        Args:
+            variable: The variable.
+            value: Its value.
+            frame: Where it is; None when nothing is to be remembered of the walk.
+        """
         walk = Walk(self._module)
         walk.go(variable, value)
+        if frame is not None and (walk.visited or (frame, variable) in self.visited):
+            self.visited[frame, variable] = walk.visited
+        if frame is not None and (walk.left_out or (frame, variable) in self.left_out):
+            self.left_out[frame, variable] = walk.left_out
         return walk.found
+
+    def aliases(self, frame: int, variable: str) -> list[str]:
+        """Other variables of a frame that led through a container that this one leads through."""
+        mine = self.visited.get((frame, variable))
+        if not mine:
+            return []
+        return [
+            other
+            for (where, other), theirs in self.visited.items()
+            if where == frame and other != variable and not mine.isdisjoint(theirs)
+        ]
 
     def tensors(self, frame: int) -> set[int]:
         """Ids of the tensors that a name of a frame or a global leads to."""
@@ -237,3 +291,7 @@ class Names:
         """A frame is gone."""
         self.frames.pop(frame, None)
         self.ever.pop(frame, None)
+        if frame:
+            for seen in (self.visited, self.left_out):
+                for place in [place for place in seen if place[0] == frame]:
+                    del seen[place]

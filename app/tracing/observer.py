@@ -13,8 +13,10 @@ import torch
 from ..schema import Limits
 from .autograd import Graph
 from .calls import Calls
-from .changes import layers_between
+from .changes import Effects, layers_between
 from .contents import FULL_RECORDS, Contents
+from .elsewhere import Elsewhere
+from .exceptions import exception_event
 from .folding import Folded, compact
 from .lines import LimitReached, OpenStep
 from .names import Names
@@ -42,7 +44,9 @@ class StepObserver:
         graph: Graph,
         calls: Calls,
         names: Names,
+        elsewhere: Elsewhere,
     ) -> None:
+        self._elsewhere = elsewhere
         self._statements = statements
         self._limits = limits
         self._stream = stream
@@ -58,6 +62,7 @@ class StepObserver:
         self._credit = _MOST_CREDIT
         self._full_cost = 0
         self._deadline = time.monotonic() + 0.97 * limits.wall_s
+        self._cpu_deadline = time.process_time() + 0.95 * limits.cpu_s
         self.folded = Folded()
         self._compact_at = Folded.MOST_EVENTS
         calls.failures.names = names.frames
@@ -71,7 +76,7 @@ class StepObserver:
     def begin(self, step: OpenStep, depth: int) -> None:
         """A statement begins: everything observed from now on is its."""
         self._executed += 1
-        self._check_limits()
+        self._check_limits(step.statement)
         self._executions[step.statement] += 1
         stream = self._stream
         if self.folded and not self._folds(step.statement):
@@ -87,12 +92,22 @@ class StepObserver:
         forget_warnings()
         stream.breathe(step.statement)
 
-    def _check_limits(self) -> None:
+    def _check_limits(self, statement: int) -> None:
         """Stop the program at its limits; the parent kills what does not stop."""
-        if self._executed > self._limits.statements:
-            raise LimitReached("step-limit", f"{self._limits.statements:,} executed statements")
-        if self._executed % 16 == 0 and time.monotonic() > self._deadline:
-            raise LimitReached("time-limit", f"{self._limits.wall_s:g} s")
+        limits = self._limits
+        if self._executed > limits.statements:
+            self._stop("step-limit", f"{limits.statements:,} executed statements", statement)
+        if self._executed % 16 == 0:
+            if time.monotonic() > self._deadline:
+                self._stop("time-limit", f"{limits.wall_s:g} s", statement)
+            if time.process_time() > self._cpu_deadline:
+                self._stop("time-limit", f"{limits.cpu_s:g} s of processor time", statement)
+
+    def _stop(self, reason: str, limit: str, statement: int) -> None:
+        """Stop the program. It may catch this, and is then killed: what was seen is sent before."""
+        self.tell_folded()
+        self._stream.flush(statement)
+        raise LimitReached(reason, limit)
 
     def _make_current(self, step: OpenStep) -> None:
         now = self._now
@@ -124,7 +139,7 @@ class StepObserver:
             "peak_bytes": peak,
         }
         if self._folds(step.statement):
-            self.folded.add(row)
+            self.folded.add(row, again=step.again)
             if len(self._stream.events) > self._compact_at:
                 self._stream.events = kept = compact(self._stream.events)
                 # What is left may be much, as in a loop that grows a graph: not at every step, then.
@@ -171,6 +186,34 @@ class StepObserver:
         """A function is left."""
         self._stream.events.append({"kind": "return", "frame": frame_id})
         self._names.leave(frame_id)
+
+    def forget(self, step: OpenStep, caller: OpenStep | None) -> None:
+        """A step had begun and did nothing."""
+        self._executions[step.statement] -= 1
+        events = self._stream.events
+        if events and events[-1]["kind"] == "resumed":
+            events.pop()
+        if caller is not None:
+            step.effects.hand_to(caller.effects, step.watch.frame_id)
+            self._calls.serial += 1
+            self._make_current(caller)
+
+    def tell(self, kind: str) -> None:
+        """What is special about the step that began."""
+        self._stream.events.append({"kind": kind})
+
+    def lose_sight(self) -> None:
+        """Statements are not heard from now on: nothing that happens is any statement's."""
+        self._now.effects = Effects(0)
+        self._calls.telling = False
+
+    def see_again(self) -> None:
+        """They are heard again: what happened meanwhile is no statement's doing."""
+        self._observe(0, self._globals, None)
+
+    def tell_exception(self, frame: Any, error: Any) -> None:
+        """An exception was raised in a frame of the program."""
+        self._stream.events.append(exception_event(self._calls, frame, error))
 
     def fault(self, error: BaseException) -> None:
         """A fault of ours."""
@@ -220,7 +263,10 @@ class StepObserver:
     def _look_at_tensors(self, frame: int, variables: dict[str, Any], statement: int | None) -> None:
         """Everything that may have changed. Holds tensors; holds none when it returns."""
         calls, ledger, contents = self._calls, self._ledger, self._contents
-        glance = ledger.glance if self._calls.hears_api else ledger.look_closely
+        while self._elsewhere.heard:
+            self._stream.events.append(self._elsewhere.heard.popleft())
+            calls.hears_api = False  # what runs elsewhere may write unheard
+        glance = ledger.glance if calls.hears_api else ledger.look_closely
         for t in self._scan(frame, variables, statement):
             glance(t)
         if not calls.backward_roots_seen:
@@ -310,12 +356,13 @@ class StepObserver:
         found: list[Any],
     ) -> int:
         known = self._names.frames.setdefault(frame, {})
-        candidates = list(variables) if only is None else only
+        candidates = list(variables if only is None else only)
         cost = len(candidates) // 8
         for variable in candidates:
             if variable[:2] == "__" and variable[-2:] == "__":
                 continue
-            walked = self._names.walk(variable, variables.get(variable))
+            left_out = self._names.left_out.get((frame, variable))
+            walked = self._names.walk(variable, variables.get(variable), frame)
             cost += 1 + len(walked)
             paths: dict[str, int] = {}
             for path, t in walked:
@@ -328,10 +375,31 @@ class StepObserver:
             before = known.get(variable)
             if paths != (before or {}):
                 self._bind(frame, variable, before or {}, paths)
+                if only is not None:
+                    candidates += [v for v in self._names.aliases(frame, variable) if v not in candidates]
+            self._tell_left_out(frame, variable, left_out)
         if only is None:
             for variable in [v for v in known if v not in variables]:
                 self._bind(frame, variable, known[variable], {})
         return cost
+
+    def _tell_left_out(self, frame: int, variable: str, before: dict[str, tuple[int, int]] | None) -> None:
+        """Containers that have more entries than are named, whenever their size changed."""
+        now = self._names.left_out.get((frame, variable))
+        if now == before or not now:
+            return
+        for path, (named, count) in now.items():
+            if before is None or before.get(path) != (named, count):
+                self._stream.events.append(
+                    {
+                        "kind": "entries",
+                        "frame": frame,
+                        "root": variable,
+                        "path": path,
+                        "named": named,
+                        "count": count,
+                    }
+                )
 
     def _bind(self, frame: int, variable: str, before: dict[str, int], paths: dict[str, int]) -> None:
         self._stream.events.append({"kind": "names", "frame": frame, "root": variable, "paths": paths})

@@ -7,6 +7,7 @@ sandbox the process ends with the run.
 
 import builtins
 import linecache
+import os
 import platform
 import random
 import sys
@@ -21,6 +22,7 @@ from .autograd import Graph
 from .calls import Calls
 from .compiler import hide_from_dynamo
 from .contents import Contents
+from .elsewhere import Elsewhere
 from .failures import message_of, program_frames, reason_of
 from .fingerprint import fingerprint
 from .lines import LimitReached, Lines
@@ -114,6 +116,7 @@ class _Run:
         self._limits = limits
         self._stream = stream
         self._argv = argv
+        self._pid = os.getpid()
         self._module = types.ModuleType(MODULE)
         self._variables = self._module.__dict__
         self._variables["__builtins__"] = builtins
@@ -133,7 +136,16 @@ class _Run:
         ledger.node_of = graph.node_of
         calls = Calls(stream, ledger, graph, self._statements.columns)
         observer = StepObserver(
-            self._statements, limits, stream, now, ledger, contents, graph, calls, Names(MODULE)
+            self._statements,
+            limits,
+            stream,
+            now,
+            ledger,
+            contents,
+            graph,
+            calls,
+            Names(MODULE),
+            elsewhere := Elsewhere(lambda: _only_run(calls, stream)),
         )
         observer.use_globals(self._variables)
         lines = Lines(self._statements, observer)
@@ -141,17 +153,21 @@ class _Run:
         api_mode: Any = ApiMode(calls) if calls.hears_api else None
         error = None
         with _InPlaceOfMain(self._module, self._source, self._argv), Redirected(stream, limits):
-            with OpMode(calls):
+            with OpMode(calls), elsewhere:
                 try:
                     if api_mode is not None:
                         api_mode.__enter__()
-                    calls.trace_lines = lines.start()
+                    calls.when_lost = lines.turned_off
+                    calls.trace_lines, calls.trace_function = lines.start()
+                    calls.lines_heard = calls.trace_function
                     exec(self._code, self._variables)
                 except BaseException as raised:
                     error = raised
                 finally:
-                    calls.trace_lines = None
-                    lines.stop()
+                    calls.trace_lines = calls.lines_heard = None
+                    _leave_if_forked(self._pid, error)
+                    if lines.stop():
+                        lines.turned_off()
                     if api_mode is not None:
                         api_mode.__exit__(None, None, None)
                     lines.close_all()
@@ -175,6 +191,7 @@ class _Run:
                 exec(self._code, self._variables)
             except BaseException as raised:
                 error = raised
+            _leave_if_forked(self._pid, error)
         outcome = _outcome(error, confined, self._statements.columns)
         self._take_fingerprint(error)
         return outcome
@@ -182,6 +199,18 @@ class _Run:
     def _take_fingerprint(self, error: BaseException | None) -> None:
         said = None if error is None else f"{type(error).__name__}: {message_of(error)}"
         self.fingerprint = fingerprint(self._variables, MODULE, self._stream.stdout_crc, said)
+
+
+def _only_run(calls: Calls, stream: Stream) -> None:
+    """In a process that the program forked: it runs on, unwatched."""
+    calls.busy = True
+    stream.mute()
+
+
+def _leave_if_forked(pid: int, error: BaseException | None) -> None:
+    """A process that the program forked came to the program's end; the trace is not its own to close."""
+    if os.getpid() != pid:
+        os._exit(0 if error is None else 1)
 
 
 def _failure(calls: Calls, error: BaseException, stream: Stream) -> dict[str, Any] | None:

@@ -1,7 +1,7 @@
 """The statements of a program, from its syntax tree: which line belongs to which, which names it mentions.
 
-A compound statement owns its header only; `except X as e` is a statement of its own. Several simple
-statements on one line count as one: Python reports the line once. Nothing here runs the program.
+A compound statement owns its header only; `except X as e` and `case …` are statements of their own. Several
+simple statements on one line count as one: Python reports the line once. Nothing here runs the program.
 """
 
 import ast
@@ -14,6 +14,7 @@ _BODIES = ("body", "orelse", "finalbody", "handlers", "cases")
 _COMPILER_WORDS = frozenset(
     {"compile", "cond", "while_loop", "export", "jit", "_dynamo", "make_fx", "explain", "script"}
 )
+_TRACING_WORDS = ("settrace", "set_trace", "breakpoint", "pdb", "bdb")
 _COMPOUND = (
     ast.For,
     ast.AsyncFor,
@@ -28,6 +29,7 @@ _COMPOUND = (
     ast.AsyncFunctionDef,
     ast.ClassDef,
     ast.ExceptHandler,
+    ast.match_case,
 )
 
 
@@ -44,6 +46,11 @@ class Columns:
             return utf8_column
         before = self._lines[line - 1].encode("utf-8", "surrogatepass")[:utf8_column]
         return len(before.decode("utf-8", "ignore"))
+
+    def indent(self, line: int) -> int:
+        """Column at which a line's text begins."""
+        text = self._lines[line - 1]
+        return len(text) - len(text.lstrip())
 
     def text(self, line: int, start: int, end_line: int, end: int) -> str | None:
         """The characters of a range within one line; None for a longer one."""
@@ -70,7 +77,11 @@ class StatementMap:
         self.mentions: list[tuple[str, ...]] = []
         """Per statement: the names it mentions, its body aside."""
         self.of_line: dict[int, int] = {}
-        self.sets_trace = "settrace" in source
+        self.blocks: set[int] = set()
+        """Statements whose header runs again when their block is left."""
+        self.only_yields: set[int] = set()
+        """Statements that do nothing after a suspension."""
+        self.sets_trace = any(word in source for word in _TRACING_WORDS)
         """It may set or remove the trace function."""
         self.uses_compiler = any(_speaks_to_compiler(node) for node in ast.walk(tree))
         """It asks for compiled or exported code, which an API mode would split or disable."""
@@ -78,22 +89,27 @@ class StatementMap:
 
     def _add(self, body: list[ast.stmt] | list[ast.ExceptHandler] | list[ast.match_case]) -> None:
         for node in body:
-            if isinstance(node, ast.match_case):
-                self._add(node.body)
-                continue
             self._add_one(node)
             for name in _BODIES:
                 inner = getattr(node, name, None)
                 if isinstance(inner, list) and isinstance(node, _COMPOUND):
                     self._add(inner)
 
-    def _add_one(self, node: ast.stmt | ast.ExceptHandler) -> None:
+    def _add_one(self, node: ast.stmt | ast.ExceptHandler | ast.match_case) -> None:
         index = len(self.rows)
-        line, column = node.lineno, node.col_offset
-        end_line = node.end_lineno or line
-        end_column = node.end_col_offset or column
-        if isinstance(node, _COMPOUND):
-            end_line, end_column = _header_end(node)
+        if isinstance(node, ast.match_case):
+            line, column = node.pattern.lineno, self.columns.indent(node.pattern.lineno)
+            end_line, end_column = _header_end(node, (line, column))
+        else:
+            line, column = node.lineno, node.col_offset
+            end_line = node.end_lineno or line
+            end_column = node.end_col_offset or column
+            if isinstance(node, _COMPOUND):
+                end_line, end_column = _header_end(node, (line, column))
+        if isinstance(node, ast.With | ast.AsyncWith):
+            self.blocks.add(index)
+        if isinstance(node, ast.Expr) and isinstance(node.value, ast.Yield | ast.YieldFrom | ast.Await):
+            self.only_yields.add(index)
         self.rows.append(
             (
                 type(node).__name__,
@@ -116,11 +132,13 @@ def _speaks_to_compiler(node: ast.AST) -> bool:
     return isinstance(node, ast.alias) and node.name.split(".")[-1] in _COMPILER_WORDS
 
 
-def _header_end(node: ast.stmt | ast.ExceptHandler) -> tuple[int, int]:
+def _header_end(
+    node: ast.stmt | ast.ExceptHandler | ast.match_case, begin: tuple[int, int]
+) -> tuple[int, int]:
     """Where the last expression of a compound statement's header ends."""
     body = {id(child) for name in _BODIES for child in getattr(node, name, None) or ()}
     decorators = {id(d) for d in getattr(node, "decorator_list", ())}
-    end = (node.lineno, node.col_offset)
+    end = begin
     for child in ast.iter_child_nodes(node):
         if id(child) in body or id(child) in decorators:
             continue
@@ -146,7 +164,12 @@ def _mentioned(node: ast.AST) -> Iterator[str]:
                 yield part.arg
             case ast.FunctionDef() | ast.AsyncFunctionDef() | ast.ClassDef():
                 yield part.name
-            case ast.ExceptHandler(name=str(name)) | ast.MatchAs(name=str(name)):
+            case (
+                ast.ExceptHandler(name=str(name))
+                | ast.MatchAs(name=str(name))
+                | ast.MatchStar(name=str(name))
+                | ast.MatchMapping(rest=str(name))
+            ):
                 yield name
             case ast.alias():
                 yield (part.asname or part.name).split(".")[0]

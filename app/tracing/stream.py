@@ -77,12 +77,19 @@ class Stream:
             self._new["ranges"].append(dict(zip(fields, key, strict=True)))
         return index
 
-    def site(self, key: tuple[Any, ...]) -> int:
-        """Index of an op's site, given as the fields of `OpSite` in order, in the table of sites."""
-        index = self._sites.get(key)
+    def site(self, key: tuple[Any, ...], inside: int | None) -> int:
+        """Index of an op's site, given as the fields of `OpSite` in order, in the table of sites.
+
+        Args:
+            key: The fields.
+            inside: Name of the library that the op runs inside, as an index.
+        """
+        index = self._sites.get((key, inside))
         if index is None:
-            index = self._sites[key] = len(self._sites)
+            index = self._sites[key, inside] = len(self._sites)
             self._new["sites"].append(dict(zip(SITE_FIELDS, key, strict=True)))
+            if inside is not None:
+                self.events.append({"kind": "inside", "site": index, "module": self._name_rows[inside]})
         return index
 
     def name_row(self, index: int) -> str:
@@ -146,6 +153,10 @@ class Stream:
             }
         )
         self.events = []
+
+    def mute(self) -> None:
+        """Send nothing from now on: this process is a copy of the one that is watched."""
+        self._send = lambda payload: None
 
     def _put(self, chunk: Event) -> None:
         payload = self._encode(chunk)

@@ -19,6 +19,8 @@ export class History {
   private readonly firstEvents: readonly number[];
   private readonly stream: readonly TraceEvent[];
   private readonly bytesOf: ReadonlyMap<number, readonly (readonly [number, StorageBytes])[]>;
+  /** Site → the library its ops run inside. */
+  private readonly insides: ReadonlyMap<number, string>;
   private cursor = new World();
   private at = 0;
   private last: State | null = null;
@@ -29,6 +31,7 @@ export class History {
     this.stream = trace.steps.flatMap((step) => step.events);
     this.firstEvents = running(trace.steps.map((step) => step.events.length));
     this.bytesOf = bytesEvents(this.stream);
+    this.insides = new Map(this.stream.flatMap((event) => (event.kind === "inside" ? [[event.site, event.module]] : [])));
     this.snapshots.set(0, new World());
   }
 
@@ -81,7 +84,7 @@ export class History {
       storages: storages(world, holders, scalars(world, live)),
       nodes: this.nodes(world, live),
       alive: world.aliveBytes(),
-      peak: new Map(world.peak),
+      peak: world.peakBytes(),
       stdout: world.stdout,
       ops: this.ops(own),
       apiCalls: this.apiCalls(own),
@@ -154,6 +157,7 @@ export class History {
         outputs: event.outputs,
         verdicts: site.verdicts,
         node: site.node === null ? null : (names[site.node] ?? null),
+        inside: this.insides.get(event.site) ?? null,
         failed: site.failed,
       });
     }

@@ -5,7 +5,7 @@
  */
 import type { Statement, Step, Trace } from "../schema/trace.gen";
 import { LAYERS, type Layer } from "./state";
-import { World } from "./world";
+import { World, type TraceEvent } from "./world";
 
 /** One step as the timeline shows it. Numbers count from 1. */
 export interface StepOutline {
@@ -22,6 +22,8 @@ export interface StepOutline {
   readonly text: string;
   /** Which execution of its statement this is, from 1. */
   readonly pass: number;
+  /** It goes on with that execution: to leave a block, or after a suspension. */
+  readonly again: "exit" | "resumed" | null;
 }
 
 export interface Outline {
@@ -51,6 +53,8 @@ export function outlineOf(trace: Trace): Outline {
   const stepsOfLine = new Map<number, number[]>();
   const alive = new Map<string, number[]>();
   const totals = [0];
+  const stream: TraceEvent[] = [];
+  const claimed = new Set<number>();
   const steps = trace.steps.flatMap((step, index): StepOutline[] => {
     world.applyStep(trace, step);
     const now = world.aliveBytes();
@@ -62,13 +66,17 @@ export function outlineOf(trace: Trace): Outline {
     totals.push([...now.values()].reduce((sum, bytes) => sum + bytes, 0));
     const statement = trace.statements[step.statement];
     if (statement === undefined) return [];
-    const pass = (passes.get(step.statement) ?? 0) + 1;
+    stream.push(...step.events);
+    // Of two steps that begin with one event it belongs to the inner one, which ends first.
+    const again = claimed.has(step.first_event) ? null : goesOn(stream[step.first_event]);
+    claimed.add(step.first_event);
+    const pass = Math.max((passes.get(step.statement) ?? 0) + (again === null ? 1 : 0), 1);
     passes.set(step.statement, pass + step.executions - 1);
     const line = statement.range.line;
     const known = stepsOfLine.get(line);
     if (known === undefined) stepsOfLine.set(line, [index + 1]);
     else known.push(index + 1);
-    return [outlineOfStep(step, index + 1, statement, pass, lines)];
+    return [{ ...outlineOfStep(step, index + 1, statement, lines), pass, again }];
   });
   return {
     lines,
@@ -93,13 +101,17 @@ function callersOf(steps: readonly StepOutline[], step: number): readonly StepOu
   return found;
 }
 
+function goesOn(event: TraceEvent | undefined): StepOutline["again"] {
+  if (event?.kind === "block-left") return "exit";
+  return event?.kind === "resumed" ? "resumed" : null;
+}
+
 function outlineOfStep(
   step: Step,
   number: number,
   statement: Statement,
-  pass: number,
   lines: readonly string[],
-): StepOutline {
+): Omit<StepOutline, "pass" | "again"> {
   return {
     number,
     statement,
@@ -110,7 +122,6 @@ function outlineOfStep(
     raised: step.raised,
     lamps: LAYERS.filter((layer) => step.lamps.includes(layer)),
     text: textOf(statement, lines),
-    pass,
   };
 }
 

@@ -79,6 +79,8 @@ export interface OpNow {
   readonly verdicts: readonly string[];
   /** Backward node that ran it. */
   readonly node: string | null;
+  /** The library it ran inside, as `torch.optim`; null for what the program asked for itself. */
+  readonly inside: string | null;
   readonly failed: boolean;
 }
 

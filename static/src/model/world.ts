@@ -171,6 +171,13 @@ export class World {
     return typeof value === "string" ? value : null;
   }
 
+  /** Most bytes alive at once so far, per device; what was made unheard counts from now on. */
+  peakBytes(): Map<string, number> {
+    const peak = new Map(this.peak);
+    for (const [device, n] of this.aliveBytes()) peak.set(device, Math.max(n, peak.get(device) ?? 0));
+    return peak;
+  }
+
   /** Names of a frame, each with the id of its live tensor. */
   bindings(frame: number): Map<string, number> {
     const found = new Map<string, number>();

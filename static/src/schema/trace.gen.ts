@@ -285,6 +285,14 @@ export interface Step {
     | FrameLeft
     | StdoutWritten
     | WarningIssued
+    | BlockLeft
+    | Resumed
+    | ExceptionRaised
+    | ThreadRan
+    | ProcessForked
+    | TracingTurnedOff
+    | EntriesLeftOut
+    | SiteInside
   )[];
 }
 /**
@@ -677,6 +685,102 @@ export interface WarningIssued {
    * Its text.
    */
   message: string;
+}
+/**
+ * The step runs the header of a `with` statement again, to leave its block.
+ */
+export interface BlockLeft {
+  kind: "block-left";
+}
+/**
+ * The step goes on with a statement that a `yield` or an `await` had suspended.
+ */
+export interface Resumed {
+  kind: "resumed";
+}
+/**
+ * An exception was raised in the running statement, caught later or not.
+ */
+export interface ExceptionRaised {
+  kind: "exception";
+  /**
+   * Its class.
+   */
+  type: string;
+  /**
+   * The beginning of its text.
+   */
+  message: string;
+  /**
+   * Index into `ranges`: the sub-expression that raised; null when unknown.
+   */
+  range: number | null;
+}
+/**
+ * A thread began to run code of the program. What runs in it is not watched: no lines, no ops.
+ */
+export interface ThreadRan {
+  kind: "thread";
+  /**
+   * Name of the thread.
+   */
+  name: string;
+  /**
+   * The first function of the program that ran in it.
+   */
+  function: string;
+}
+/**
+ * The program started another process by fork. What runs in it is not part of the trace.
+ */
+export interface ProcessForked {
+  kind: "process";
+}
+/**
+ * The program took the trace function away: lines after this step were not seen.
+ */
+export interface TracingTurnedOff {
+  kind: "tracing-off";
+}
+/**
+ * A container is too large for a name to be made for each entry.
+ */
+export interface EntriesLeftOut {
+  kind: "entries";
+  /**
+   * 0 for the module's globals, else the frame's id.
+   */
+  frame: number;
+  /**
+   * The variable that leads to it.
+   */
+  root: string;
+  /**
+   * The expression that gives the container.
+   */
+  path: string;
+  /**
+   * Entries that were looked at.
+   */
+  named: number;
+  /**
+   * Entries it has.
+   */
+  count: number;
+}
+/**
+ * Ops of a site run inside library code that the program called: `o.step()` runs inside `torch.optim`.
+ */
+export interface SiteInside {
+  kind: "inside";
+  /**
+   * Index into `sites`.
+   */
+  site: number;
+  /**
+   * The library.
+   */
+  module: string;
 }
 /**
  * How a run ended. A program that raises, loops or crashes is a result.

@@ -21,6 +21,8 @@ export function pointAt(from: EventTarget, range: SourceRange | null): void {
 const TABS = ["changed", "ops", "output"] as const;
 type Tab = (typeof TABS)[number];
 const OPS_SHOWN = 200;
+/** Ops inside a library that are shown at once. */
+const OPS_OPEN = 8;
 
 export class ChangesView implements View {
   private trace: Trace | null = null;
@@ -89,6 +91,8 @@ export class ChangesView implements View {
     if (step.executions > 1) {
       const folded = this.messages.text("ui.step.folded", { count: step.executions });
       words.push(el("span", { class: "pass", title: folded }, this.messages.text("ui.step.times", { count: step.executions })));
+    } else if (step.again !== null) {
+      words.push(el("span", { class: "pass" }, this.messages.text(`ui.step.${step.again}`)));
     } else if ((this.outline.stepsOfLine.get(step.line)?.length ?? 0) > 1) {
       words.push(el("span", { class: "pass" }, this.messages.text("ui.step.pass", { pass: step.pass })));
     }
@@ -156,13 +160,34 @@ export class ChangesView implements View {
   }
 
   private opsList(state: State): HTMLElement {
-    const rows = [...state.ops.map((op) => this.op(op, state)), ...state.apiCalls.map((call) => this.apiCall(call))];
+    const rows = [...this.opRows(state), ...state.apiCalls.map((call) => this.apiCall(call))];
     if (rows.length === 0) return el("p", { class: "empty" }, this.messages.text("ui.ops.none"));
     const list = el("ul", { class: "ops" }, ...rows.slice(0, OPS_SHOWN));
     if (rows.length > OPS_SHOWN) {
       list.append(el("li", { class: "empty" }, this.messages.text("ui.ops.more", { count: rows.length - OPS_SHOWN })));
     }
     return list;
+  }
+
+  /** A row per op; those that a library ran stand under its name, folded when they are many. */
+  private opRows(state: State): HTMLElement[] {
+    const rows: HTMLElement[] = [];
+    for (let from = 0, to = 0; from < state.ops.length; from = to) {
+      const inside = state.ops[from]?.inside ?? null;
+      while (to < state.ops.length && (state.ops[to]?.inside ?? null) === inside) to += 1;
+      const group = state.ops.slice(from, to);
+      const shown = group.slice(0, OPS_SHOWN).map((op) => this.op(op, state));
+      if (inside === null) rows.push(...shown);
+      else rows.push(this.library(inside, group.length, shown));
+    }
+    return rows;
+  }
+
+  private library(name: string, count: number, rows: readonly HTMLElement[]): HTMLElement {
+    const title = this.messages.text("ui.ops.inside", { count, module: name });
+    const details = el("details", { class: "ops-inside" }, el("summary", {}, title), el("ul", { class: "ops" }, ...rows));
+    details.open = count <= OPS_OPEN;
+    return el("li", { class: "op-library" }, details);
   }
 
   private op(op: OpNow, state: State): HTMLElement {
