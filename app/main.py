@@ -116,6 +116,7 @@ def create_app(settings: Settings | None = None) -> FastAPI:
             source_bytes=settings.source_bytes,
             frame_ancestors=settings.frame_ancestors,
             public_url=settings.public_url,
+            api_origins=settings.api_origins,
         ),
         version=version("tensor-anatomy"),
         metrics=metrics if settings.metrics else None,

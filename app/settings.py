@@ -4,6 +4,7 @@ Only roots import this module; they pass values down. It starts nothing and chec
 """
 
 import os
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -29,6 +30,10 @@ class Settings:
 
     frame_ancestors: str = "*"
     """FRAME_ANCESTORS: which sites may embed a player, as in a Content-Security-Policy."""
+
+    api_origins: tuple[str, ...] = ()
+    """API_ORIGINS: other sites whose pages may run programs here, separated by spaces; `*` for all. Without
+    credentials, which there are none of. None by default."""
 
     lessons: Path | None = None
     """LESSONS: a folder with lessons to serve instead of the built-in ones."""
@@ -164,6 +169,17 @@ def _line(text: str) -> str:
     return text.rstrip("/")
 
 
+_ORIGIN = re.compile(r"\*|null|https?://[a-z0-9.-]+(:\d{1,5})?")
+
+
+def _origins(text: str) -> tuple[str, ...]:
+    origins = tuple(text.lower().split())
+    for origin in origins:
+        if not _ORIGIN.fullmatch(origin):
+            raise ValueError(f"{origin!r} is no origin such as https://course.example")
+    return origins
+
+
 def _folder(text: str) -> Path | None:
     return None if text.lower() in {"off", "0", "none"} else Path(text)
 
@@ -179,6 +195,7 @@ _VARIABLES: dict[str, tuple[str, Callable[[str], object]]] = {
     "port": ("PORT", int),
     "public_url": ("PUBLIC_URL", _line),
     "frame_ancestors": ("FRAME_ANCESTORS", _line),
+    "api_origins": ("API_ORIGINS", _origins),
     "lessons": ("LESSONS", Path),
     "require_sandbox": ("REQUIRE_SANDBOX", _switch),
     "sandboxes": ("SANDBOXES", _count),

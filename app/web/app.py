@@ -22,7 +22,7 @@ from .api import NDJSON, api_router
 from .assets import Assets
 from .docs import docs_router, openapi_of
 from .embed import Embeds
-from .headers import SecurityHeaders
+from .headers import ApiForOthers, SecurityHeaders
 from .metrics import CountRequests, Metrics
 from .pages import Pages
 from .problems import (
@@ -49,6 +49,7 @@ class WebSettings:
     source_bytes: int
     frame_ancestors: str
     public_url: str | None
+    api_origins: tuple[str, ...] = ()
 
 
 def build(
@@ -108,6 +109,8 @@ def build(
     # The last one added is the outermost: headers stand on compressed answers and on faults too.
     add_compress_type(NDJSON, streaming=True)  # each line is sent when it is there
     app.add_middleware(CompressMiddleware, gzip_level=6)
+    if settings.api_origins:
+        app.add_middleware(ApiForOthers, origins=settings.api_origins)
     app.add_middleware(SecurityHeaders, frame_ancestors=settings.frame_ancestors, on_fault=refusals.fault)
     if metrics is not None:
         app.add_middleware(CountRequests, metrics=metrics)

@@ -4,9 +4,10 @@ Plain ASGI, so that streams pass through untouched. What a page may load is `def
 short list; only `/embed/` may be framed by other sites.
 """
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 
 from starlette.datastructures import MutableHeaders
+from starlette.middleware.cors import CORSMiddleware
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
@@ -60,8 +61,9 @@ class SecurityHeaders:
         headers["Content-Security-Policy"] = _POLICY + (self._frame_ancestors if embed else "'self'")
         headers["X-Content-Type-Options"] = "nosniff"
         headers["Referrer-Policy"] = "no-referrer"
+        allowed = "Access-Control-Allow-Origin" in headers
         headers["Cross-Origin-Resource-Policy"] = (
-            "cross-origin" if path.startswith(_SHARED) else "same-origin"
+            "cross-origin" if allowed or path.startswith(_SHARED) else "same-origin"
         )
         if embed:
             headers["Cross-Origin-Embedder-Policy"] = "require-corp"
@@ -69,3 +71,23 @@ class SecurityHeaders:
             headers["Cross-Origin-Opener-Policy"] = "same-origin"
         if path.startswith(("/static/", "/traces/", "/oembed")):
             headers["Access-Control-Allow-Origin"] = "*"
+
+
+class ApiForOthers:
+    """Lets pages of other sites run programs, where the operator allows it: the API alone, no credentials."""
+
+    def __init__(self, app: ASGIApp, *, origins: Sequence[str]) -> None:
+        self._app = app
+        self._shared = CORSMiddleware(
+            app,
+            allow_origins=origins,
+            allow_methods=["POST"],
+            allow_headers=["Content-Type", "Accept"],
+            expose_headers=["Retry-After", "ETag"],
+            max_age=3600,
+        )
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer a request."""
+        shared = scope["type"] == "http" and scope["path"] == "/api/trace"
+        await (self._shared if shared else self._app)(scope, receive, send)
