@@ -50,6 +50,10 @@ class Graph:
         self._now = now
         self._ledger = ledger
         self._ids: dict[Any, int] = {}
+        self._result: dict[int, weakref.ref[Any]] = {}
+        """Node → the tensor whose grad_fn it was when last seen."""
+        self._twins: dict[Any, int] = {}
+        """Keys that nodes of several threads have → how many more there are."""
         self._freed: set[int] = set()
         self._slots: dict[int, list[_Slot]] = {}
         self._fields: dict[type, tuple[str, ...]] = {}
@@ -60,11 +64,41 @@ class Graph:
             fn = reading.get_grad_fn(t)
         except RuntimeError:
             return None
-        return None if fn is None else self.node(fn)
+        if fn is None:
+            return None
+        key = self._key(fn)
+        known = self._ids.get(key)
+        row = self._ledger.tensor(t)
+        if known is None or key in self._twins or self._result.setdefault(known, row.ref) is not row.ref:
+            known = self._node(fn, self._told_apart(fn, key))
+            self._result[known] = row.ref
+        return known
+
+    def _told_apart(self, fn: Any, key: Any) -> Any:
+        """The key, or another when a node of another thread has it: numbers are counted per thread.
+
+        Two nodes are one when the tensors they made, as long as these live, give one Python object.
+        """
+        twins = self._twins.get(key, 0)
+        for n in range(twins + 1):
+            candidate = (*key, n) if n else key
+            known = self._ids.get(candidate)
+            result = None if known is None else self._result.get(known)
+            made = None if result is None else result()
+            try:
+                if made is None or reading.get_grad_fn(made) in (fn, None):
+                    return candidate
+            except RuntimeError:
+                return candidate
+        self._twins[key] = twins + 1
+        return (*key, twins + 1)
 
     def node(self, fn: Any) -> int:
         """Id of a node; it and the unknown nodes behind it are told of at first sight."""
         key = self._key(fn)
+        return self._node(fn, self._told_apart(fn, key) if key in self._twins else key)
+
+    def _node(self, fn: Any, key: Any) -> int:
         known = self._ids.get(key)
         if known is not None:
             return known
@@ -78,6 +112,8 @@ class Graph:
                     edges.append([None, input_nr])
                     continue
                 next_key = self._key(next_fn)
+                if next_key in self._twins:
+                    next_key = self._told_apart(next_fn, next_key)
                 next_id = self._ids.get(next_key)
                 if next_id is None:
                     next_id = self._ids[next_key] = len(self._ids) + 1

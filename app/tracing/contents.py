@@ -6,6 +6,7 @@ and tensors on storages too large to record, those as a summary when they are la
 """
 
 import base64
+import time
 from typing import Any
 
 import torch
@@ -16,6 +17,9 @@ from .stream import Stream
 
 SMALL_VALUES_BYTES = 256
 """Storages up to this size are recorded at every change."""
+
+_HASHING_S = 1.0
+"""Seconds of a run that may be spent on checksums of whole large storages."""
 
 FULL_RECORDS = 3
 """Executions of a statement during which larger storages are recorded as well."""
@@ -36,6 +40,7 @@ class Contents:
         self.small_bytes = value_elements * 8
         """Storages up to this size are recorded."""
         self._now = now
+        self._hashing_left_s = _HASHING_S
         self.written: dict[int, StorageRow] = {}
         """Storages whose bytes were found changed: others on them must be looked at."""
 
@@ -78,11 +83,23 @@ class Contents:
         if row.digest is not None and version is not None and not row.versionless:
             return
         if row.address and (row.versionless or version is None):
-            digest = reading.digest(row.address, row.nbytes)
-            if row.digest is not None and digest != row.digest:
+            digest = self._digest(row)
+            if row.digest is not None and digest != row.digest and digest[0] == row.digest[0]:
                 row.writes += 1
                 self.written[row.id] = row
             row.digest = digest
+
+    def _digest(self, row: StorageRow) -> tuple[bool, int]:
+        """A checksum, and whether it is of all bytes: as long as that has not taken too much time in all.
+
+        NumPy may write anywhere in an array that a tensor shares, and tells nobody.
+        """
+        if self._hashing_left_s <= 0:
+            return False, reading.digest(row.address, row.nbytes)
+        begun = time.perf_counter()
+        checksum = reading.digest(row.address, row.nbytes, whole=True)
+        self._hashing_left_s -= time.perf_counter() - begun
+        return True, checksum
 
     def _bytes_changed(self, row: StorageRow, old: bytes, new: bytes) -> None:
         """Tell each tensor on a storage whether bytes of its own changed."""

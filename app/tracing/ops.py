@@ -96,21 +96,30 @@ class OpMode(TorchDispatchMode):
         return out
 
 
+_WRITES_RUNNING_STATS = ("aten::native_batch_norm", "aten::cudnn_batch_norm", "aten::miopen_batch_norm")
+"""Ops that write arguments although their schema does not say so, when told to train."""
+_TRAINING = 5
+
+
 class OpSchema:
     """What an op's schema says: its name and which arguments it writes."""
 
-    __slots__ = ("name", "written")
+    __slots__ = ("name", "only_if", "written")
 
     def __init__(self, func: Any) -> None:
         schema = getattr(func, "_schema", None)
         self.name = func.name() if schema is not None else str(func)
         self.written: tuple[tuple[int, str], ...] = ()
+        self.only_if: int | None = None
+        """Position of the argument without which nothing is written."""
         if schema is not None:
             self.written = tuple(
                 (i, a.name)
                 for i, a in enumerate(schema.arguments)
                 if a.alias_info is not None and a.alias_info.is_write
             )
+        if self.name in _WRITES_RUNNING_STATS:
+            self.written, self.only_if = ((3, "running_mean"), (4, "running_var")), _TRAINING
 
 
 _schemas: dict[Any, OpSchema] = {}
@@ -126,7 +135,9 @@ def schema_of(func: Any) -> OpSchema:
 
 def written_tensors(schema: OpSchema, args: Any, kwargs: Any) -> list[Any]:
     """Tensors the op's schema says are written."""
-    written = []
+    written: list[Any] = []
+    if schema.only_if is not None and not (len(args) > schema.only_if and args[schema.only_if]):
+        return written
     for i, name in schema.written:
         value = args[i] if i < len(args) else kwargs.get(name)
         for t in value if isinstance(value, (list, tuple)) else (value,):

@@ -118,13 +118,14 @@ def _careful_view_key(t: Any, layout: Any) -> tuple[Any, ...]:
     offset: int | None = None
     contiguous: bool | None = None
     conj = neg = False
-    if layout is torch.strided and shape is not None:
+    if not lazy:
         try:
-            stride = tuple(map(int, stride_of(t)))
             offset = int(offset_of(t))
             conj, neg = is_conj(t), is_neg(t)
+            if layout is torch.strided and shape is not None:
+                stride = tuple(map(int, stride_of(t)))
         except Exception:
-            stride = offset = None
+            stride = None
     try:
         contiguous = None if lazy else is_contiguous(t)
     except Exception:
@@ -254,14 +255,14 @@ def read_bytes(address: int, nbytes: int) -> bytes:
     return ctypes.string_at(address, nbytes) if nbytes else b""
 
 
-def digest(address: int, nbytes: int) -> int:
+def digest(address: int, nbytes: int, *, whole: bool = False) -> int:
     """A checksum of large storages, so that writes past the version counter are noticed.
 
-    Above 1 MiB only both ends and 4,096 bytes between are looked at: a write elsewhere is noticed by its
-    version, or not at all.
+    Above 1 MiB, unless the whole is asked for, only both ends and 4,096 bytes between are looked at: a write
+    elsewhere is noticed by its version, or not at all.
     """
     view = memoryview((ctypes.c_char * nbytes).from_address(address)).cast("B")
-    if nbytes <= _BYTES_HASHED_WHOLE:
+    if whole or nbytes <= _BYTES_HASHED_WHOLE:
         return zlib.crc32(view)
     checksum = zlib.crc32(view[-_EDGE_BYTES:], zlib.crc32(view[:_EDGE_BYTES]))
     return zlib.crc32(view[:: nbytes // 4096].tobytes(), checksum)

@@ -85,7 +85,8 @@ class StorageRow:
         """The last observed bytes of a small storage."""
         self.recorded: bool | None = None
         """The trace has these bytes; False when it was told that it has not; None before either."""
-        self.digest: int | None = None
+        self.digest: tuple[bool, int] | None = None
+        """Whether of all bytes, and the checksum."""
         self.tensors: dict[int, TensorRow] = {}
         self.writes = 0
         """Ops that wrote it, and changes that were found."""
