@@ -161,11 +161,32 @@ class Moment:
                     touched[storage] = None
                     by_op.add(storage)
         touched.update((e.storage, None) for e in self.events if e.kind == "bytes" and not e.late)
+        unheard = self._changed_unheard()
+        touched.update(unheard)
         return [
             self._write(storage, storage in by_op)
             for storage in touched
-            if self._was_there(storage) and (storage in by_op or self._bytes_differ(storage))
+            if self._was_there(storage)
+            and (storage in by_op or storage in unheard or self._bytes_differ(storage))
         ]
+
+    def _changed_unheard(self) -> dict[int, None]:
+        """Storages too large for their bytes to be told, whose values changed while no counter moved."""
+        found: dict[int, None] = {}
+        for tensor, name in self.changed_tensors.items():
+            before, after = self.before(tensor), self.state(tensor)
+            if (
+                before is None
+                or after is None
+                or after.storage is None
+                or "data" not in self.step.changed[name]
+            ):
+                continue
+            same = before.storage == after.storage and before.version == after.version
+            sizes = {self.chronicle.nbytes(after.storage, moment) for moment in (self.begin, self.end)}
+            if same and len(sizes) == 1 and after.storage not in self.chronicle.bytes:
+                found[after.storage] = None
+        return found
 
     @cached_property
     def recounted(self) -> list[tuple[int, int, int]]:

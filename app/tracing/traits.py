@@ -39,6 +39,7 @@ def may_have(t: Any, key: tuple[Any, ...], storage: StorageRow | None, version: 
     return (
         storage is None
         or version is None
+        or key[0] is None
         or key[10] is None
         or storage.odd
         or type(t) not in _PLAIN
