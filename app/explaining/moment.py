@@ -183,6 +183,8 @@ class Moment:
             ):
                 continue
             same = before.storage == after.storage and before.version == after.version
+            if after.storage is None:
+                continue
             sizes = {self.chronicle.nbytes(after.storage, moment) for moment in (self.begin, self.end)}
             if same and len(sizes) == 1 and after.storage not in self.chronicle.bytes:
                 found[after.storage] = None

@@ -1,4 +1,4 @@
-"""Graphs, saved tensors and gradients: kept without a name, released, rewritten; and what must not be asked."""
+"""Graphs, saved tensors, gradients: kept without a name, released, rewritten; and what must not be asked."""
 
 import pytest
 

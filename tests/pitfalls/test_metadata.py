@@ -101,10 +101,8 @@ def test_a_lazy_parameter_has_no_shape_until_its_first_input() -> None:
 
     assert (tensor(before, "m.weight")["shape"], tensor(before, "m.weight")["storage"]) == (None, None)
     assert traits(before, "m.weight") == {"uninitialized": {"kind": "parameter"}}
-    assert (
-        "m.weight and m.bias are uninitialized parameters: their shapes are unknown until the first input comes."
-        in said(trace, 4)
-    )
+    told = "are uninitialized parameters: their shapes are unknown until the first input comes."
+    assert f"m.weight and m.bias {told}" in said(trace, 4)
     assert "m.weight and m.bias: uninitialized parameter: shape unknown" in printed(trace, step=4)
     assert after["bindings"]["m.weight"] == before["bindings"]["m.weight"]
     assert (tensor(after, "m.weight")["shape"], traits(after, "m.weight")) == ([2, 3], {})
