@@ -274,7 +274,7 @@ def _run_confined(options: argparse.Namespace, source: str, settings: Settings) 
             "Keep the lines that show the problem and remove the rest."
         )
     request = TraceRequest(source=source, device=options.device, seed=options.seed)
-    return trace_once(request, settings.limits)
+    return trace_once(request, settings.limits, compare=settings.compare)
 
 
 def _status(trace: Trace) -> int:

@@ -10,6 +10,7 @@ from pathlib import Path
 from .execution.assembly import Assembly
 from .execution.framing import decode_chunk
 from .schema import DeviceChoice, Environment, Limits, RunRequest, Trace
+from .schema.comparison import not_compared
 
 
 def trace_here(
@@ -44,4 +45,6 @@ def trace_here(
     for payload in payloads:
         assembly.add(decode_chunk(payload))
     assert assembly.closing is not None, "record_program ends with a closing chunk"
-    return assembly.trace(assembly.closing.outcome, "")
+    trace = assembly.trace(assembly.closing.outcome, "")
+    # A second run would do again whatever the script does to files and the world.
+    return trace.model_copy(update={"comparison": not_compared("local")})

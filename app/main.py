@@ -14,7 +14,7 @@ from fastapi import FastAPI
 from .drawing import draw
 from .errors import SandboxUnavailable
 from .execution import Pool
-from .explaining import explain
+from .explaining import explain, with_comparison
 from .lessons.catalog import BUILT_IN, load
 from .results import Shared, Store, code_fingerprint, key_of
 from .schema import Chunk, Limits, Trace, TraceRequest
@@ -39,9 +39,17 @@ class PoolRunner:
     async def stream(self, request: TraceRequest) -> AsyncIterator[Chunk | Trace]:
         """Run a program and yield what arrives; see `Runner`."""
         pieces = self._pool.stream(request)
+        derived = None
         try:
             async for piece in pieces:
-                yield await asyncio.to_thread(_derived, piece) if isinstance(piece, Trace) else piece
+                if not isinstance(piece, Trace):
+                    yield piece
+                    continue
+                if derived is None:
+                    derived = await asyncio.to_thread(_derived, piece)
+                else:
+                    derived = with_comparison(derived, piece)
+                yield derived
         finally:
             await pieces.aclose()
 
@@ -64,10 +72,12 @@ class PoolRunner:
 class SharedRunner:
     """A runner whose results are shared while they come and kept when they are there."""
 
-    def __init__(self, runner: Runner, limits: Limits, store: Store | None, metrics: Metrics) -> None:
+    def __init__(
+        self, runner: Runner, limits: Limits, store: Store | None, metrics: Metrics, *, compare: bool
+    ) -> None:
         self._runner = runner
         self._limits = limits
-        self._code = code_fingerprint()
+        self._code = code_fingerprint() + ("" if compare else " not compared")
         self._shared: Shared[Chunk | Trace] = Shared(runner, self._key_of, store, metrics.answered)
         self.run = self._shared.run
         self.stream = self._shared.stream
@@ -88,11 +98,13 @@ def create_app(settings: Settings | None = None) -> FastAPI:
         LessonInvalid: A lesson is not as it must be.
     """
     settings = settings or Settings.from_env()
-    pool = Pool(settings.limits, slots=settings.sandboxes, queue=settings.queue)
+    pool = Pool(settings.limits, slots=settings.sandboxes, queue=settings.queue, compare=settings.compare)
 
     store = None if settings.cache is None else Store.open(settings.cache, most_bytes=settings.cache_bytes)
     metrics = Metrics()
-    runner = SharedRunner(Measured(PoolRunner(pool), metrics), settings.limits, store, metrics)
+    runner = SharedRunner(
+        Measured(PoolRunner(pool), metrics), settings.limits, store, metrics, compare=settings.compare
+    )
 
     @asynccontextmanager
     async def lifespan(_app: FastAPI) -> AsyncIterator[None]:

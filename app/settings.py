@@ -47,6 +47,9 @@ class Settings:
     queue: int = 32
     """QUEUE: requests that may wait for a sandbox; more are refused."""
 
+    compare: bool = True
+    """COMPARE: `0` leaves out the unobserved run that shows what watching changed."""
+
     source_bytes: int = 64 * KIB
     """SOURCE_BYTES: longest program, in UTF-8."""
 
@@ -200,6 +203,7 @@ _VARIABLES: dict[str, tuple[str, Callable[[str], object]]] = {
     "require_sandbox": ("REQUIRE_SANDBOX", _switch),
     "sandboxes": ("SANDBOXES", _count),
     "queue": ("QUEUE", _count),
+    "compare": ("COMPARE", _switch),
     "source_bytes": ("SOURCE_BYTES", _count),
     "wall_s": ("WALL_SECONDS", _seconds),
     "cpu_s": ("CPU_SECONDS", _count),

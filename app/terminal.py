@@ -96,6 +96,7 @@ class _Printer:
         self._program()
         self._outcome()
         self._notes()
+        self._comparison()
         self._tensors()
         self._sharing()
         self._stdout()
@@ -273,6 +274,16 @@ class _Printer:
             sign = Text(f"⚠ {self.word('terminal.line')} {note.line}: ", style="yellow")
             self.put(text, indent=2, sign=sign)
 
+    def _comparison(self) -> None:
+        """What watching changed; of a program that was not compared, why."""
+        comparison = self.trace.comparison
+        if not self.whole or not comparison.sentences:
+            return
+        self.heading("terminal.compared")
+        sign = Text("≠ " if comparison.state == "differs" else "  ", style="yellow")
+        for sentence in comparison.sentences:
+            self.put(styled(self.language, sentence.id, sentence.args), indent=2, sign=sign)
+
     def _tensors(self) -> None:
         names = {**self.state.bindings, **self.state.locals}
         if not names:
@@ -318,7 +329,7 @@ class _Printer:
         node = None if tensor.grad_fn is None else self.state.nodes.get(str(tensor.grad_fn))
         graph = Text("")
         if node is not None:
-            graph = Text(node.name, style="magenta")
+            graph = Text(self._node_name(tensor.grad_fn, node.name), style="magenta")
         elif tensor.is_leaf is None:
             graph = Text(self.word("terminal.unavailable"), style="magenta")
         elif tensor.requires_grad:
@@ -336,6 +347,12 @@ class _Printer:
             Text("–" if tensor.version is None else str(tensor.version)),
             graph,
         ]
+
+    def _node_name(self, node: int | None, observed: str) -> str:
+        plain = {each.node: each.name for each in self.trace.comparison.nodes}.get(node or 0)
+        if plain is None:
+            return observed
+        return visible(text_of(self.language, "ui.graph.plain", {"observed": observed, "plain": plain}))
 
     def _sharing(self) -> None:
         """Storages that several names look at, and bytes alive."""

@@ -40,7 +40,7 @@ def traced_here(monkeypatch):
     """Programs are traced in this process instead of the sandbox; their requests are kept."""
     requests = []
 
-    def trace(request, _limits):
+    def trace(request, _limits, **_options):
         requests.append(request)
         return record(request.source, seed=request.seed)
 
@@ -49,7 +49,7 @@ def traced_here(monkeypatch):
 
 
 def ending(kind: str):
-    def trace(request, _limits):
+    def trace(request, _limits, **_options):
         done = record(request.source)
         return done.model_copy(
             update={"outcome": done.outcome.model_copy(update={"kind": kind, "message": "m"})}
@@ -107,7 +107,7 @@ def test_limits_and_crashes_have_their_exit_status(monkeypatch, program, capsys,
 
 
 def test_without_a_sandbox_the_exit_status_is_4(monkeypatch, program, capsys):
-    def refuse(_request, _limits):
+    def refuse(_request, _limits, **_options):
         raise SandboxUnavailable("this system has no seccomp")
 
     monkeypatch.setattr(cli, "trace_once", refuse)
@@ -209,7 +209,7 @@ def test_serve_hands_its_arguments_to_the_server(monkeypatch, tmp_path):
 
 
 def test_serve_demands_a_sandbox_when_told_to(monkeypatch, capsys):
-    def refuse(_request, _limits):
+    def refuse(_request, _limits, **_options):
         raise SandboxUnavailable("this system has no seccomp")
 
     monkeypatch.setattr(cli, "trace_once", refuse)

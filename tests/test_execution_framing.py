@@ -52,7 +52,7 @@ FINISHED = Outcome(
 )
 RANGE = SourceRange(line=3, column=0, end_line=3, end_column=5)
 OPENING = Opening(kind="opening", environment=ENVIRONMENT, statements=(Statement(kind="Expr", range=RANGE),))
-CLOSING = Closing(kind="closing", events=(), outcome=FINISHED, fingerprint={})
+CLOSING = Closing(kind="closing", events=(), outcome=FINISHED, fingerprint=None)
 VIEW = TensorView(
     shape=(2, 3),
     stride=(3, 1),

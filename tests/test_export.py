@@ -22,7 +22,9 @@ def built(tmp_path, monkeypatch):
     (dist / "embed.css").write_text("p{color:red}")
     (dist / "embed.js").write_text(SCRIPT)
     monkeypatch.setattr(export, "resource", lambda name: tmp_path / name)
-    monkeypatch.setattr(cli, "trace_once", lambda request, _limits: record(request.source, seed=request.seed))
+    monkeypatch.setattr(
+        cli, "trace_once", lambda request, _limits, **_options: record(request.source, seed=request.seed)
+    )
     return tmp_path
 
 

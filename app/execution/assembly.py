@@ -22,6 +22,7 @@ from ..schema import (
     TensorView,
     Trace,
 )
+from ..schema.comparison import not_compared
 from .references import References
 
 
@@ -104,6 +105,7 @@ class Assembly:
             steps=steps,
             outcome=outcome,
             observer_effects=(),
+            comparison=not_compared("off"),
             explanation=None,
             notes=(),
             sentences=(),

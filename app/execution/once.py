@@ -9,8 +9,13 @@ from ..schema import Limits, Trace, TraceRequest
 from .pool import Pool
 
 
-def trace_once(request: TraceRequest, limits: Limits) -> Trace:
+def trace_once(request: TraceRequest, limits: Limits, *, compare: bool = True) -> Trace:
     """Run a program to its end in a sandbox of its own.
+
+    Args:
+        request: The program.
+        limits: What it may use.
+        compare: Hold its end against an unobserved run.
 
     Raises:
         SandboxUnavailable: This machine cannot confine a program.
@@ -18,7 +23,7 @@ def trace_once(request: TraceRequest, limits: Limits) -> Trace:
     """
 
     async def run() -> Trace:
-        async with Pool(limits) as pool:
+        async with Pool(limits, compare=compare) as pool:
             return await pool.run(request)
 
     return asyncio.run(run())

@@ -7,7 +7,7 @@ not hold the slot. How a run is read and judged is in `running`.
 
 import asyncio
 import heapq
-from collections.abc import AsyncGenerator, AsyncIterator
+from collections.abc import AsyncGenerator, AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from types import TracebackType
@@ -15,12 +15,16 @@ from typing import Literal
 
 from ..errors import DeviceUnavailable, PoolBusy, SandboxRestarting, SandboxUnavailable
 from ..schema import Chunk, Environment, Limits, RunRequest, Trace, TraceRequest
+from ..schema.comparison import PENDING, not_compared
+from .comparison import Ended, compared, why_not
 from .framing import encode_request
 from .running import Running
 from .zygote_client import Order, ZygoteClient
 
 DEVICES = ("cpu",)
 """A real GPU is not among them: its driver cannot be bounded from here."""
+
+Inbox = asyncio.Queue[Chunk | Trace | BaseException]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -52,9 +56,16 @@ class Pool:
     """Runs programs, each in a child of its own. Use it with `async with`."""
 
     def __init__(
-        self, limits: Limits, *, slots: int = 1, queue: int = 0, zygote: ZygoteClient | None = None
+        self,
+        limits: Limits,
+        *,
+        slots: int = 1,
+        queue: int = 0,
+        compare: bool = True,
+        zygote: ZygoteClient | None = None,
     ) -> None:
         self._limits = limits
+        self._compare = compare
         self._slots = slots
         self._places = queue
         self._zygote = zygote or ZygoteClient()
@@ -99,12 +110,13 @@ class Pool:
             places=self._places,
         )
 
-    async def run(self, request: TraceRequest, *, observed: bool = True) -> Trace:
+    async def run(self, request: TraceRequest, *, observed: bool = True, compare: bool = True) -> Trace:
         """Run a program to its end, whichever that is.
 
         Args:
             request: The program.
-            observed: False runs it without a tracer, for its final state alone.
+            observed: False runs it without a tracer, for its outcome alone.
+            compare: Hold its end against an unobserved run, if the pool does so.
 
         Raises:
             PoolBusy: Every slot is taken and the queue is full.
@@ -112,20 +124,22 @@ class Pool:
             SandboxUnavailable: This machine cannot confine a program.
             DeviceUnavailable: The device asked for is not to be had.
         """
-        async for piece in self.stream(request, observed=observed):
-            if isinstance(piece, Trace):
+        async for piece in self.stream(request, observed=observed, compare=compare):
+            if isinstance(piece, Trace) and piece.is_final:
                 return piece
         raise AssertionError("a stream ends with a trace or raises")
 
     async def stream(
-        self, request: TraceRequest, *, observed: bool = True
+        self, request: TraceRequest, *, observed: bool = True, compare: bool = True
     ) -> AsyncGenerator[Chunk | Trace, None]:
         """Run a program and yield its chunks as they arrive; the trace is the last item.
 
-        Closing the iterator ends the program. Arguments and errors as of `run`.
+        While it is held against an unobserved run, the trace is there already: an item whose comparison is
+        pending. Closing the iterator ends the program. Arguments and errors as of `run`.
         """
-        inbox: asyncio.Queue[Chunk | Trace | BaseException] = asyncio.Queue()
-        task = asyncio.create_task(self._work(self._run_request(request, observed), inbox))
+        inbox: Inbox = asyncio.Queue()
+        compare = compare and observed and self._compare
+        task = asyncio.create_task(self._work(self._run_request(request, observed), inbox, compare))
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
         try:
@@ -134,7 +148,7 @@ class Pool:
                 if isinstance(piece, BaseException):
                     raise piece
                 yield piece
-                if isinstance(piece, Trace):
+                if isinstance(piece, Trace) and piece.is_final:
                     return
         finally:
             task.cancel()
@@ -151,28 +165,52 @@ class Pool:
             observed=observed,
         )
 
-    async def _work(self, request: RunRequest, inbox: "asyncio.Queue[Chunk | Trace | BaseException]") -> None:
+    async def _work(self, request: RunRequest, inbox: Inbox, compare: bool) -> None:
         """A task of its own, so that a slot is held by the child and not by whoever reads."""
         try:
             async with self._slot() as slot:
-                trace = await self._run_in(slot, request, inbox)
+                trace, ended = await self._run_in(slot, request, inbox.put_nowait)
+                if compare:
+                    trace = await self._compared(slot, request, trace, ended, inbox)
             inbox.put_nowait(trace)
         except BaseException as e:
             inbox.put_nowait(e)
             if isinstance(e, asyncio.CancelledError):
                 raise
 
-    async def _run_in(
-        self, slot: int, request: RunRequest, inbox: "asyncio.Queue[Chunk | Trace | BaseException]"
+    async def _compared(
+        self, slot: int, request: RunRequest, trace: Trace, ended: Ended | None, inbox: Inbox
     ) -> Trace:
+        """The trace, held against unobserved runs in the same slot where that makes sense.
+
+        Those who wait for a slot come first: when many do, nothing is compared.
+        """
+        reason = "busy" if 2 * self._waiting > self._places else why_not(trace.outcome, ended)
+        if reason is not None or ended is None:
+            return trace.model_copy(update={"comparison": not_compared(reason or "crashed")})
+        inbox.put_nowait(trace.model_copy(update={"comparison": PENDING}))
+        try:
+            return await compared(trace, ended, request, lambda plain: self._run_plain(slot, plain))
+        except SandboxRestarting:  # the reader has the trace already
+            return trace.model_copy(update={"comparison": not_compared("crashed")})
+
+    async def _run_plain(self, slot: int, request: RunRequest) -> tuple[Trace, Ended | None]:
+        return await self._run_in(slot, request, lambda chunk: None)
+
+    async def _run_in(
+        self, slot: int, request: RunRequest, emit: Callable[[Chunk], None]
+    ) -> tuple[Trace, Ended | None]:
         limits = request.limits
         order = Order(slot=slot, memory_bytes=limits.memory_bytes, cpu_s=limits.cpu_s)
+        zygote = self._zygote.pid
         child = self._zygote.spawn(order, encode_request(request))
         try:
-            running = Running(child, request, self._environment(request), inbox.put_nowait)
-            return await running.trace()
+            running = Running(child, request, self._environment(request), emit)
+            trace = await running.trace()
+            return trace, running.ended(trace)
         except SandboxRestarting:
-            self._zygote.give_up()
+            if self._zygote.pid == zygote:  # else it died, and its successor is not to blame
+                self._zygote.give_up()
             raise
         finally:
             child.close()

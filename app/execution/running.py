@@ -8,9 +8,10 @@ import asyncio
 from collections.abc import Callable
 
 from ..errors import ReplyInvalid, SandboxRestarting, SandboxUnavailable
-from ..schema import Chunk, Environment, RunRequest, Trace
+from ..schema import Chunk, Environment, RunRequest, StdoutWritten, Trace
 from .assembly import Assembly
 from .child import SILENCE_S, Child, Exit
+from .comparison import Ended
 from .framing import FrameDecoder, decode_chunk
 from .verdict import Ending, KillReason, verdict
 
@@ -57,6 +58,26 @@ class Running:
         if not self._confined and self._killed_for is None:
             raise SandboxUnavailable(self._text() or "a sandbox could not be closed.")
         return self._judged(ended, _oom_kills() > oom_kills)
+
+    def ended(self, trace: Trace) -> Ended | None:
+        """How the run ended, in a form to compare; None when it did not say so itself.
+
+        Args:
+            trace: What `trace` returned.
+        """
+        said = self._assembly.closing
+        if said is None or said.fingerprint is None:
+            return None
+        events = [event for step in trace.steps for event in step.events]
+        if not trace.steps:  # a run that is not observed has none, so they are in no step of the trace
+            events = [*said.events, StdoutWritten(kind="stdout", text=self._text())]
+        warned = [event for event in events if event.kind == "warning"]
+        return Ended(
+            outcome=trace.outcome,
+            fingerprint=said.fingerprint,
+            stdout="".join(event.text for event in events if event.kind == "stdout"),
+            warnings=tuple(f"{each.category} at line {each.line}: {each.message}" for each in warned),
+        )
 
     def _judged(self, ended: Exit, oom_killed: bool) -> Trace:
         if ended.status == 0 and self._fault is None and not self._decoder.is_between_frames:

@@ -8,13 +8,14 @@ import logging
 from collections.abc import Callable
 from typing import TypeVar
 
-from ..schema import Note, Sentence, Trace
+from ..schema import Comparison, Note, Sentence, Trace
 from .chronicle import Chronicle
+from .effects import comparison_sentences
 from .errors import explain_failure
 from .notes import find_notes
 from .sentences import step_sentences
 
-__all__ = ["explain"]
+__all__ = ["explain", "with_comparison"]
 
 log = logging.getLogger(__name__)
 
@@ -45,8 +46,26 @@ def explain(trace: Trace) -> Trace:
             "notes": _derive("notes", lambda: find_notes(chronicle), no_notes),
             "sentences": sentences,
             "said": said,
+            "comparison": _said(trace),
         }
     )
+
+
+def with_comparison(explained: Trace, compared: Trace) -> Trace:
+    """An explained trace with what holding it against an unobserved run has brought since.
+
+    Args:
+        explained: As of `explain`, while the comparison was pending.
+        compared: The same trace, compared.
+    """
+    update = {"observer_effects": compared.observer_effects, "comparison": _said(compared)}
+    return explained.model_copy(update=update)
+
+
+def _said(trace: Trace) -> Comparison:
+    nothing: tuple[Sentence, ...] = ()
+    sentences = _derive("comparison", lambda: comparison_sentences(trace), nothing)
+    return trace.comparison.model_copy(update={"sentences": sentences})
 
 
 def _each_once(

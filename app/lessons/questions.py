@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Any, Literal, get_args
 
 from ..schema import Layer, Trace
+from ..schema.comparison import NEVER_COMPARED
 from ..schema.replay import state_document, step_line
 
 Kind = Literal["lamps", "changed", "sharing"]
@@ -172,6 +173,7 @@ def until(trace: Trace, step: int) -> Trace:
             "notes": tuple(note for note in trace.notes if note.line in reached),
             "outcome": outcome,
             "observer_effects": (),
+            "comparison": NEVER_COMPARED,
             "explanation": None,
             "graph": _graph_until(trace, step),
         }

@@ -52,7 +52,7 @@ class Shared(Generic[Piece]):
         """The trace of a program; errors as of `stream`."""
         async with aclosing(self.stream(request)) as pieces:
             async for piece in pieces:
-                if isinstance(piece, Trace):
+                if isinstance(piece, Trace) and piece.is_final:
                     return piece
         raise AssertionError("a stream ends with a trace or raises")
 
@@ -88,7 +88,7 @@ class Shared(Generic[Piece]):
         return flight
 
     def _landed(self, key: str, trace: Trace) -> None:
-        if key and self._store is not None and is_repeatable(trace.outcome):
+        if key and self._store is not None and is_repeatable(trace.outcome) and is_compared(trace):
             keeping = asyncio.ensure_future(asyncio.to_thread(self._store.write, key, trace))
             _kept_alive.add(keeping)
             keeping.add_done_callback(_kept_alive.discard)
@@ -102,6 +102,11 @@ def is_repeatable(outcome: Outcome) -> bool:
     if outcome.kind == "stopped":
         return outcome.reason == "step-limit"
     return outcome.kind in ("finished", "raised") and outcome.reason in (None, "denied")
+
+
+def is_compared(trace: Trace) -> bool:
+    """Whether asking again would not bring more: a comparison may be under way, or have had to wait."""
+    return trace.is_final and trace.comparison.reason != "busy"
 
 
 class _Flight(Generic[Piece]):

@@ -5,7 +5,7 @@ This package imports nothing of ours and neither torch nor the web, so both proc
 """
 
 from .autograd import GraphNode, SavedTensor, SavedTensorChanged, SavedTensorsFreed
-from .base import SCHEMA_VERSION, Layer, NameChange, Record
+from .base import SCHEMA_VERSION, Layer, NameChange, Record, Sentence
 from .circumstances import (
     BlockLeft,
     EntriesLeftOut,
@@ -15,6 +15,14 @@ from .circumstances import (
     SiteInside,
     ThreadRan,
     TracingTurnedOff,
+)
+from .comparison import (
+    Comparison,
+    Fingerprint,
+    ObserverEffect,
+    PlainContents,
+    PlainNode,
+    TensorContents,
 )
 from .devices import Transfer
 from .drawing import EdgeDrawing, GraphDrawing, NodeDrawing
@@ -43,11 +51,9 @@ from .trace import (
     FrameLeft,
     NamesBound,
     Note,
-    ObserverEffect,
     Opening,
     Operand,
     Outcome,
-    Sentence,
     SourceRange,
     Statement,
     StdoutWritten,
@@ -63,6 +69,7 @@ __all__ = [
     "BlockLeft",
     "Chunk",
     "Closing",
+    "Comparison",
     "DeviceChoice",
     "EdgeDrawing",
     "EntriesLeftOut",
@@ -71,6 +78,7 @@ __all__ = [
     "ExceptionRaised",
     "Explanation",
     "Failure",
+    "Fingerprint",
     "FrameEntered",
     "FrameLeft",
     "GraphDrawing",
@@ -88,6 +96,8 @@ __all__ = [
     "Opening",
     "Operand",
     "Outcome",
+    "PlainContents",
+    "PlainNode",
     "ProcessForked",
     "Record",
     "Resumed",
@@ -104,6 +114,7 @@ __all__ = [
     "Steps",
     "StorageBytes",
     "StorageFreed",
+    "TensorContents",
     "TensorState",
     "TensorSummary",
     "TensorTrait",

@@ -3,7 +3,7 @@
 No defaults, so that "absent" and "null" cannot differ and no TypeScript field is optional.
 """
 
-from typing import Literal
+from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict
 
@@ -23,3 +23,16 @@ class Record(BaseModel):
     model_config = ConfigDict(
         frozen=True, extra="forbid", use_attribute_docstrings=True, populate_by_name=True
     )
+
+
+class Sentence(Record):
+    """A sentence by message id: the catalogues say it in each language."""
+
+    layer: Layer | None
+    """The layer it is about."""
+
+    id: str
+    """Id in the catalogues."""
+
+    args: dict[str, Any]
+    """Values for its placeholders."""

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from .autograd import GraphNode
-from .base import SCHEMA_VERSION, Layer, NameChange
+from .base import SCHEMA_VERSION, Layer, NameChange, Sentence
 from .state import (
     StateBytes,
     StateDocument,
@@ -24,7 +24,7 @@ from .state import (
     StateWarning,
 )
 from .storage import TensorState, TensorSummary, TensorTrait, TensorView
-from .trace import Event, Sentence, Step, Trace, WarningIssued
+from .trace import Event, Step, Trace, WarningIssued
 from .traits import traits_of
 from .values import values_of
 
@@ -59,6 +59,21 @@ class World:
     stdout: list[str] = field(default_factory=list)
     warnings: list[WarningIssued] = field(default_factory=list)
     peak: dict[str, int] = field(default_factory=dict)
+    unobserved_storages: set[int] = field(default_factory=set)
+    unobserved_tensors: set[int] = field(default_factory=set)
+
+    def show_unobserved(self, trace: Trace, step: int) -> None:
+        """Put the contents that nobody watched in the place of those that watching changed."""
+        for each in trace.comparison.contents:
+            if step < each.since:
+                continue
+            storage = None if each.storage is None else self.storages.get(each.storage)
+            if storage is not None and storage.data is not None and each.data is not None:
+                storage.data = base64.b64decode(each.data)
+                self.unobserved_storages.add(each.storage or 0)
+            elif each.tensor is not None and each.tensor in self.values:
+                self.values[each.tensor] = (each.values, None)
+                self.unobserved_tensors.add(each.tensor)
 
     def apply(self, event: Event) -> None:
         """Fold one event."""
@@ -219,6 +234,7 @@ def fold(trace: Trace, step: int) -> World:
             world.apply(event)
         for device, peak in each.peak_bytes.items():
             world.peak[device] = max(world.peak.get(device, 0), peak)
+    world.show_unobserved(trace, step)
     return world
 
 
@@ -356,6 +372,8 @@ def _tensor(trace: Trace, world: World, tensor_id: int) -> StateTensor:
         version=now.version,
         values=world.values_of(tensor_id, view),
         traits=traits_of(view, now.quantizer, world.traits.get(tensor_id, ())),
+        unobserved=tensor_id in world.unobserved_tensors
+        or (tensor_id not in world.values and now.storage in world.unobserved_storages),
     )
 
 

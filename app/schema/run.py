@@ -74,3 +74,7 @@ class RunRequest(Record):
 
     observed: bool
     """False for the second, unobserved run whose final state is compared with the observed one."""
+
+    reports: tuple[str, ...] | None = None
+    """For the second unobserved run: names whose contents it tells. Its memory is laid out and filled
+    otherwise than the first one's, so that what depends on that shows. Null for any other run."""

@@ -8,8 +8,9 @@ from typing import Any, Literal
 from pydantic import Field
 
 from .base import Layer, NameChange, Record
+from .comparison import ObserverEffect
 from .storage import TensorTrait
-from .trace import Environment, ObserverEffect
+from .trace import Environment
 
 
 class StateOutcome(Record):
@@ -110,6 +111,9 @@ class StateTensor(Record):
 
     traits: tuple[TensorTrait, ...]
     """What the other fields do not say, as message ids `trait.<id>` with their arguments."""
+
+    unobserved: bool
+    """The values are those of the unobserved run, because watching changed them."""
 
 
 class StateStorage(Record):

@@ -8,10 +8,10 @@ together and adds what it derives: explanation, notes, sentences, coordinates.
 
 from typing import Annotated, Any, Literal
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
 from .autograd import GraphNode, SavedTensorChanged, SavedTensorsFreed
-from .base import Layer, NameChange, Record
+from .base import Layer, NameChange, Record, Sentence
 from .circumstances import (
     BlockLeft,
     EntriesLeftOut,
@@ -22,6 +22,7 @@ from .circumstances import (
     ThreadRan,
     TracingTurnedOff,
 )
+from .comparison import NEVER_COMPARED, Comparison, Fingerprint, ObserverEffect
 from .devices import Transfer
 from .drawing import GraphDrawing
 from .ops import ApiCall, OpCall, OpSite
@@ -278,19 +279,6 @@ class Outcome(Record):
     """What was being done."""
 
 
-class Sentence(Record):
-    """A sentence by message id: the catalogues say it in each language."""
-
-    layer: Layer | None
-    """The layer it is about."""
-
-    id: str
-    """Id in the catalogues."""
-
-    args: dict[str, Any]
-    """Values for its placeholders."""
-
-
 class Explanation(Record):
     """Why a program failed, from the facts of its trace."""
 
@@ -321,22 +309,6 @@ class Note(Record):
 
     sentence: Sentence
     """What it is."""
-
-
-class ObserverEffect(Record):
-    """A difference between the observed run and the plain one."""
-
-    what: str
-    """The fact that differs: `grad_fn`, `values`, `version`, `stdout`."""
-
-    name: str | None
-    """The name it concerns."""
-
-    observed: str
-    """As traced."""
-
-    plain: str
-    """As it is without a tracer."""
 
 
 class Opening(Record):
@@ -383,8 +355,8 @@ class Closing(Record):
     outcome: Outcome
     """How it ended."""
 
-    fingerprint: dict[str, Any]
-    """The final state in a form that can be compared between an observed and a plain run."""
+    fingerprint: Fingerprint | None
+    """The final state in a form that can be compared with that of another run; null when nothing ran."""
 
 
 Chunk = Annotated[Opening | Steps | Closing, Field(discriminator="kind")]
@@ -427,6 +399,9 @@ class Trace(Record):
     observer_effects: tuple[ObserverEffect, ...]
     """What watching changed."""
 
+    comparison: Comparison
+    """Whether it was held against a run that nobody watched, and what that run had instead."""
+
     explanation: Explanation | None
     """Why it failed. Derived."""
 
@@ -441,3 +416,16 @@ class Trace(Record):
 
     graph: GraphDrawing | None
     """Coordinates of the final autograd graph; null when there is none. Derived."""
+
+    @property
+    def is_final(self) -> bool:
+        """Nothing more is to come: it is not being held against an unobserved run just now."""
+        return self.comparison.state != "pending"
+
+    @model_validator(mode="before")
+    @classmethod
+    def _older(cls, data: Any) -> Any:
+        """A trace recorded before traces were compared says that it was not."""
+        if isinstance(data, dict) and "comparison" not in data:
+            return {**data, "comparison": NEVER_COMPARED}
+        return data

@@ -2,11 +2,15 @@
 
 An unobserved run of the same program from the same seed yields the same fingerprint unless watching changed
 something, or the program reads what no seed fixes (uninitialised memory, the clock). Addresses and ids
-are left out: they differ between any two runs.
+are left out: they differ between any two runs. What the facts are is in `schema/comparison.py`; how two
+fingerprints are compared is not known here.
 """
 
+import base64
 import random
+import sys
 import zlib
+from collections.abc import Sequence
 from typing import Any
 
 import torch
@@ -15,13 +19,29 @@ from . import reading
 from .names import Names
 
 _MOST_TENSORS = 500
+_MOST_NODES = 400
 _MOST_ELEMENTS = 1024
+_LARGEST_CONTENTS = 64 << 10
+_MOST_CONTENTS = 50
+_UNREADABLE = (RuntimeError, NotImplementedError, TypeError, ValueError)
 
 
-def fingerprint(variables: dict[str, Any], module: str, stdout_crc: int, error: str | None) -> dict[str, Any]:
-    """Facts per name, who shares storage with whom, the generators' states, output and exception."""
-    tensors: dict[str, dict[str, Any]] = {}
-    groups: dict[int, list[str]] = {}
+def fingerprint(
+    variables: dict[str, Any], module: str, stdout_crc: int, error: str | None, reports: Sequence[str] | None
+) -> dict[str, Any]:
+    """The final state of a program that has ended.
+
+    Args:
+        variables: Its global variables.
+        module: The name of its module.
+        stdout_crc: Checksum of what it printed.
+        error: The exception it ended with, in words.
+        reports: Names whose contents are told as well.
+
+    Returns:
+        A `schema.Fingerprint` as plain data.
+    """
+    tensors: dict[str, Any] = {}
     names = Names(module)
     with torch._C.DisableTorchFunction(), torch._C._DisableTorchDispatch():
         for variable in list(variables):
@@ -30,21 +50,74 @@ def fingerprint(variables: dict[str, Any], module: str, stdout_crc: int, error: 
             for path, t in names.walk(variable, variables[variable]):
                 if len(tensors) >= _MOST_TENSORS:
                     break
-                try:
-                    tensors[path] = _facts(t)
-                except (RuntimeError, NotImplementedError, TypeError, ValueError) as error:
-                    tensors[path] = {"unreadable": type(error).__name__}
-                storage = _storage(t)
-                if storage is not None:
-                    groups.setdefault(storage._cdata, []).append(path)
-    return {
-        "tensors": tensors,
-        "sharing": sorted(sorted(group) for group in groups.values() if len(group) > 1),
-        "torch_generator": zlib.crc32(bytes(torch.random.get_rng_state().tolist())),
-        "python_generator": zlib.crc32(repr(random.getstate()).encode()),
-        "stdout": stdout_crc,
-        "error": error,
+                tensors[path] = t
+                grad = _grad(t)
+                if grad is not None:
+                    tensors[f"{path}.grad"] = grad
+        return {
+            "tensors": {path: _facts(t) for path, t in tensors.items()},
+            "graph": _graph(tensors),
+            "sharing": _sharing(tensors),
+            "generators": _generators(),
+            "stdout": stdout_crc,
+            "error": error,
+            "contents": [_contents(path, tensors[path]) for path in reports or () if path in tensors][
+                :_MOST_CONTENTS
+            ],
+        }
+
+
+def _grad(t: Any) -> Any:
+    """`.grad`; reading it elsewhere than on a leaf, or where it is kept, would warn."""
+    try:
+        return reading.get_grad(t) if reading.get_is_leaf(t) or reading.get_retains_grad(t) else None
+    except RuntimeError:
+        return None
+
+
+def _generators() -> dict[str, int]:
+    states = {
+        "torch": zlib.crc32(bytes(torch.random.get_rng_state().tolist())),
+        "python": zlib.crc32(repr(random.getstate()).encode()),
     }
+    numpy = sys.modules.get("numpy")
+    if numpy is not None:
+        kind, keys, *rest = numpy.random.get_state()
+        states["numpy"] = zlib.crc32(keys.tobytes() + repr((kind, rest)).encode())
+    return states
+
+
+def _sharing(tensors: dict[str, Any]) -> list[list[str]]:
+    groups: dict[int, list[str]] = {}
+    for path, t in tensors.items():
+        storage = _storage(t)
+        if storage is not None:
+            groups.setdefault(storage._cdata, []).append(path)
+    return sorted(sorted(group) for group in groups.values() if len(group) > 1)
+
+
+def _graph(tensors: dict[str, Any]) -> dict[str, str]:
+    """Each node once, under the first expression that leads to it."""
+    told: dict[str, str] = {}
+    alive: dict[int, Any] = {}  # a wrapper that is let go gives its id to the next
+    for path, t in tensors.items():
+        try:
+            fn = reading.get_grad_fn(t)
+        except RuntimeError:
+            told[f"{path}.grad_fn"] = "unavailable"
+            continue
+        todo = [] if fn is None else [(f"{path}.grad_fn", fn)]
+        while todo and len(told) < _MOST_NODES:
+            place, node = todo.pop()
+            if id(node) in alive:
+                continue
+            alive[id(node)] = node
+            told[place] = type(node).__name__
+            following = [
+                (f"{place}.next_functions[{i}][0]", each) for i, (each, _) in enumerate(node.next_functions)
+            ]
+            todo.extend(pair for pair in reversed(following) if pair[1] is not None)
+    return told
 
 
 def _storage(t: Any) -> Any:
@@ -54,46 +127,45 @@ def _storage(t: Any) -> Any:
         return None
 
 
-def _facts(t: Any) -> dict[str, Any]:
-    key = reading.view_key(t)
-    facts: dict[str, Any] = {
-        "view": repr(key),
-        "version": reading.version_of(t),
-        "grad_fn": _grad_fn(t),
-        "bytes": _bytes(t),
-    }
+def _facts(t: Any) -> list[str]:
+    """The facts of `schema.comparison.FACTS`, in their order."""
     try:
-        grad = reading.get_grad(t) if reading.get_is_leaf(t) else None
-    except RuntimeError:
-        grad = None
-    facts["grad"] = None if grad is None else [_bytes(grad), reading.version_of(grad)]
-    return facts
+        quantizer = reading.quantizer_of(t)
+        facts = [*reading.view_key(t), reading.version_of(t), quantizer, _digest(t)]
+    except _UNREADABLE as error:
+        return [type(error).__name__]
+    return [str(fact) for fact in facts]
 
 
-def _grad_fn(t: Any) -> str | None:
-    try:
-        fn = reading.get_grad_fn(t)
-    except RuntimeError:
-        return "unavailable"
-    return None if fn is None else type(fn).__name__
-
-
-def _bytes(t: Any) -> int | None:
+def _digest(t: Any) -> int | None:
     """A checksum of a tensor's own elements; bytes of its storage beside them may be uninitialised."""
-    if reading.dispatches_to_python(t):
-        return zlib.crc32(repr(reading.nested_values(t)).encode())
     storage = _storage(t)
-    nested = reading.get_is_nested(t) or reading.get_layout(t) is not torch.strided
-    if storage is None or nested:
+    if storage is None or not _has_plain_elements(t):
         return zlib.crc32(repr(reading.nested_values(t)).encode())
-    if storage is None or storage.device.type != "cpu" or not storage.data_ptr():
+    address = storage.data_ptr() if storage.device.type == "cpu" else 0
+    if not address or not reading.is_readable(t, storage.nbytes(), address):
         return None
-    if not reading.is_readable(t, storage.nbytes(), storage.data_ptr()):
-        return None
-    if reading.numel(t) <= _MOST_ELEMENTS:
-        return zlib.crc32(repr(reading.nested_values(t)).encode())
     size = reading.element_size(t)
     if reading.is_contiguous(t):
-        start = storage.data_ptr() + reading.offset_of(t) * size
-        return reading.digest(start, reading.numel(t) * size)
-    return reading.digest(storage.data_ptr(), storage.nbytes())
+        return reading.digest(address + int(reading.offset_of(t)) * size, reading.numel(t) * size)
+    if reading.numel(t) <= _MOST_ELEMENTS:
+        return zlib.crc32(repr(reading.nested_values(t)).encode())
+    return reading.digest(address, storage.nbytes())
+
+
+def _has_plain_elements(t: Any) -> bool:
+    return (
+        not reading.dispatches_to_python(t)
+        and not reading.get_is_nested(t)
+        and reading.get_layout(t) is torch.strided
+    )
+
+
+def _contents(path: str, t: Any) -> dict[str, Any]:
+    storage = _storage(t)
+    data = values = None
+    if storage is None or not _has_plain_elements(t):
+        values = reading.nested_values(t)
+    elif storage.device.type == "cpu" and storage.data_ptr() and storage.nbytes() <= _LARGEST_CONTENTS:
+        data = base64.b64encode(reading.read_bytes(storage.data_ptr(), storage.nbytes())).decode()
+    return {"name": path, "data": data, "values": values}

@@ -17,11 +17,12 @@ from typing import Any
 
 import torch
 
-from ..schema import Limits, RunRequest
+from ..schema import RunRequest
 from .autograd import Graph
 from .calls import Calls
 from .compiler import hide_from_dynamo
 from .contents import Contents
+from .disturbance import disturb_memory
 from .elsewhere import Elsewhere
 from .failures import message_of, program_frames, reason_of
 from .fingerprint import fingerprint
@@ -69,11 +70,11 @@ def record_program(
         code = compile(source, PROGRAM, "exec", dont_inherit=True)
     except (SyntaxError, ValueError, RecursionError, MemoryError, OverflowError) as error:
         stream.open(environment, [])
-        stream.close(_did_not_compile(error, source), {})
+        stream.close(_did_not_compile(error, source), None)
         return
     stream.open(environment, [_statement(row) for row in statements.rows])
     seed_generators(request.seed)
-    run = _Run(code, source, statements, request.limits, stream, argv or ["program.py"])
+    run = _Run(code, source, statements, request, stream, argv or ["program.py"])
     outcome = run.watched(confined) if request.observed else run.plain(confined)
     stream.close(outcome, run.fingerprint)
     if faults is not None:
@@ -106,14 +107,15 @@ class _Run:
         code: types.CodeType,
         source: str,
         statements: StatementMap,
-        limits: Limits,
+        request: RunRequest,
         stream: Stream,
         argv: list[str],
     ) -> None:
         self._code = code
         self._source = source
         self._statements = statements
-        self._limits = limits
+        self._limits = request.limits
+        self._reports = request.reports
         self._stream = stream
         self._argv = argv
         self._pid = os.getpid()
@@ -183,6 +185,7 @@ class _Run:
     def plain(self, confined: bool) -> dict[str, Any]:
         """Run it unobserved: no modes, no line events. Only the outcome and the fingerprint are told."""
         error = None
+        ballast = None if self._reports is None else disturb_memory()
         with (
             _InPlaceOfMain(self._module, self._source, self._argv),
             Redirected(self._stream, self._limits),
@@ -194,11 +197,13 @@ class _Run:
             _leave_if_forked(self._pid, error)
         outcome = _outcome(error, confined, self._statements.columns)
         self._take_fingerprint(error)
+        del ballast
         return outcome
 
     def _take_fingerprint(self, error: BaseException | None) -> None:
         said = None if error is None else f"{type(error).__name__}: {message_of(error)}"
-        self.fingerprint = fingerprint(self._variables, MODULE, self._stream.stdout_crc, said)
+        printed = self._stream.stdout_crc
+        self.fingerprint = fingerprint(self._variables, MODULE, printed, said, self._reports)
 
 
 def _only_run(calls: Calls, stream: Stream) -> None:

@@ -141,7 +141,7 @@ class Stream:
         self._pending_events = 0
         self._new = {"names": [], "views": [], "ranges": [], "sites": []}
 
-    def close(self, outcome: Event, fingerprint: Event) -> None:
+    def close(self, outcome: Event, fingerprint: Event | None) -> None:
         """Send what is left and the closing. Events after the last step travel with it."""
         self.flush(None)
         self._put(

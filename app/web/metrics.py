@@ -129,7 +129,7 @@ class Measured:
         """Run a program; see `Runner`."""
         async with aclosing(self.stream(request)) as pieces:
             async for piece in pieces:
-                if isinstance(piece, Trace):
+                if isinstance(piece, Trace) and piece.is_final:
                     return piece
         raise AssertionError("a stream ends with a trace or raises")
 
@@ -137,9 +137,11 @@ class Measured:
         """Run a program and yield what arrives; see `Runner`."""
         began = time.perf_counter()
         pieces = self._runner.stream(request)
+        over = False
         try:
             async for piece in pieces:
-                if isinstance(piece, Trace):
+                if isinstance(piece, Trace) and not over:
+                    over = True
                     self._metrics.ended(piece.outcome, time.perf_counter() - began)
                 yield piece
         except AppError as e:

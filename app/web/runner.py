@@ -71,6 +71,8 @@ class Runner(Protocol):
     def stream(self, request: TraceRequest) -> AsyncIterator[Chunk | Trace]:
         """Run a program and yield chunks as they arrive; the whole trace is the last item, always.
 
+        While it is held against an unobserved run, the trace comes once before, its comparison pending.
+
         Raises what `run` raises, before the first item. Closing the iterator stops the program.
         """
         ...

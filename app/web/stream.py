@@ -3,11 +3,15 @@
     {"event": "start", "schema_version": 1, "environment": {…}, "statements": 9}   before anything has run
     {"event": "progress", "steps": 120, "line": 7}    steps so far, and the line that runs now (null: none)
     {"event": "chunk", "chunk": {…}}                  the steps themselves, as a `Chunk` of the schema
+    {"event": "chunk", "trace": {…}}                  the whole trace, once the program is over
     {"event": "note", "note": {…}}                    a quiet mistake that was noticed
-    {"event": "end", "trace": {…}}                    the whole trace, explained; always the last line
+    {"event": "note", "comparison": {…}, "observer_effects": […]}     what an unobserved run had otherwise
+    {"event": "end", "trace": {…}}                    the same trace with all of that; always the last line
 
 The last line of a stream that a fault of ours cut short is `{"event": "end", "problem": {…}}`.
-A client that only wants a picture of progress and the result may skip every `chunk`.
+A client that only wants a picture of progress and the result may skip every `chunk`. One that wants to show
+the trace at once takes the chunk with the trace and then the notes. Where no program is run a second time,
+because it was stopped, crashed or was denied something, or because others wait, these two lines are missing.
 """
 
 import json
@@ -46,6 +50,8 @@ class _Lines:
         self._lines: list[int] = []
         self._steps = 0
         self._started = False
+        self._shown = False
+        """The trace was sent already, before it was compared."""
 
     def about(self, item: Chunk | Trace) -> list[bytes]:
         if isinstance(item, Trace):
@@ -70,8 +76,21 @@ class _Lines:
         return [_line("progress", steps=self._steps, line=line)]
 
     def _end(self, trace: Trace) -> list[bytes]:
-        notes = [_raw("note", note=note.model_dump_json(by_alias=True)) for note in trace.notes]
-        return [*notes, _raw("end", trace=trace.model_dump_json(by_alias=True))]
+        if not trace.is_final:
+            self._shown = True
+            return [_raw("chunk", trace=trace.model_dump_json(by_alias=True)), *_notes(trace)]
+        told = [_comparison(trace)] if self._shown else _notes(trace)
+        return [*told, _raw("end", trace=trace.model_dump_json(by_alias=True))]
+
+
+def _notes(trace: Trace) -> list[bytes]:
+    return [_raw("note", note=note.model_dump_json(by_alias=True)) for note in trace.notes]
+
+
+def _comparison(trace: Trace) -> bytes:
+    effects = ",".join(effect.model_dump_json() for effect in trace.observer_effects)
+    comparison = trace.comparison.model_dump_json(by_alias=True)
+    return _raw("note", comparison=comparison, observer_effects=f"[{effects}]")
 
 
 def _line(event: str, **members: object) -> bytes:

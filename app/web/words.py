@@ -42,5 +42,6 @@ def words_of_recording(trace: Trace, language: Language) -> dict[str, str]:
 def _sentences(trace: Trace) -> Iterator[str]:
     yield from (sentence.id for sentence in trace.sentences)
     yield from (note.sentence.id for note in trace.notes)
+    yield from (sentence.id for sentence in trace.comparison.sentences)
     if trace.explanation is not None:
         yield from (sentence.id for sentence in trace.explanation.sentences)

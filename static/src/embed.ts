@@ -26,7 +26,7 @@ async function showPasted(player: TracePlayer): Promise<void> {
   if (source !== null) open?.setAttribute("href", `${open.getAttribute("href") ?? ""}${await linkTo(source, step)}`);
   try {
     if (source === null) throw new Problem("unreadable-link", "");
-    const trace = await runProgram(source, AbortSignal.timeout(RUN_MS), () => undefined);
+    const trace = await runProgram(source, AbortSignal.timeout(RUN_MS), { compared: (result) => player.player?.compare(result) });
     if (step !== null) player.setAttribute("step", String(step));
     player.load(trace);
   } catch (error) {

@@ -9,6 +9,7 @@ import { History } from "./model/history";
 import type { Messages } from "./model/messages";
 import { nextChange, outlineOf, type Outline } from "./model/outline";
 import { LAYERS, NO_FOCUS, type Focus } from "./model/state";
+import { unobserved, type Compared } from "./model/unobserved";
 import type { SourceRange, Trace } from "./schema/trace.gen";
 import { ChangesView } from "./views/changes";
 import { CodeView } from "./views/code";
@@ -59,6 +60,7 @@ interface Loaded {
   readonly code: CodeView;
   readonly controls: Controls;
   readonly views: readonly View[];
+  readonly banner: HTMLElement;
 }
 
 export class Player {
@@ -111,16 +113,38 @@ export class Player {
       this.root.replaceChildren(el("p", { class: "notice" }, this.messages.text("ui.player.unknown-version")));
       return;
     }
+    trace = unobserved(trace);
     const outline = outlineOf(trace);
     const code = new CodeView(outline);
     const controls = new Controls(this.messages, this.options.arrangement === "compact");
     const build = this.options.arrangement === "page" ? this.page : this.compact;
-    const views = build.call(this, trace, outline, code, controls);
-    this.loaded = { trace, history: new History(trace), outline, code, controls, views };
+    const banner = el("div");
+    const views = build.call(this, trace, outline, code, controls, banner);
+    this.loaded = { trace, history: new History(trace), outline, code, controls, views, banner };
     this.at = Math.max(0, Math.min(step, trace.steps.length));
     this.focus = NO_FOCUS;
     this.root.classList.add("loaded");
     this.show();
+  }
+
+  /**
+   * Shows what an unobserved run of the program had otherwise, where the reader is. Only values and graph
+   * nodes that it changes make the pictures anew.
+   */
+  compare(result: Compared): void {
+    if (this.loaded === null) return;
+    const trace: Trace = { ...this.loaded.trace, ...result };
+    if (result.comparison.contents.length === 0 && result.comparison.nodes.length === 0) {
+      const { outline, banner } = this.loaded;
+      this.loaded = { ...this.loaded, trace };
+      new OutcomeView(outline, this.messages, this.options.arrangement === "compact").mount(banner, trace);
+      return;
+    }
+    const { focus, at } = this;
+    const playing = this.timer !== null;
+    this.load(trace, at);
+    this.pick(focus);
+    if (playing) this.play();
   }
 
   /** Goes to a step, as near as there is one. */
@@ -224,8 +248,8 @@ export class Player {
     this.go(step);
   }
 
-  private page(trace: Trace, outline: Outline, code: CodeView, controls: Controls): View[] {
-    const [banner, changes, timeline] = [el("div"), el("div", { class: "changes-panel" }), this.card("timeline")];
+  private page(trace: Trace, outline: Outline, code: CodeView, controls: Controls, banner: HTMLElement): View[] {
+    const [changes, timeline] = [el("div", { class: "changes-panel" }), this.card("timeline")];
     const codeCard = this.card("code");
     codeCard.append(this.codeHeader(), this.codeBody, changes);
     const figures = el("div", { class: "player-figures" });
@@ -240,12 +264,12 @@ export class Player {
     return mounted(shown, trace, this.messages);
   }
 
-  private compact(trace: Trace, outline: Outline, code: CodeView, controls: Controls): View[] {
+  private compact(trace: Trace, outline: Outline, code: CodeView, controls: Controls, banner: HTMLElement): View[] {
     const { options, messages } = this;
     const side = el("div", { class: "player-side" });
     const figures = el("div", { class: "player-figures" });
     const timeline = el("div", { class: "player-steps" });
-    const [banner, changes] = [el("div"), el("div", { class: "changes-panel brief" })];
+    const changes = el("div", { class: "changes-panel brief" });
     if (options.code) side.append(this.codeBody);
     side.append(changes);
     this.root.replaceChildren(banner, el("div", { class: "player-main" }, side, figures));

@@ -10,7 +10,8 @@ import type { Messages } from "./model/messages";
 import { Problem, runProgram, type Progress } from "./model/run";
 import { dataBlock, pageMessages, setUpFrame } from "./page";
 import { PAGE_OPTIONS, Player, type StepChange } from "./player";
-import type { Trace } from "./schema/trace.gen";
+import type { Compared } from "./model/unobserved";
+import type { Comparison, Trace } from "./schema/trace.gen";
 import { el } from "./views/dom";
 import { Editor } from "./views/editor";
 import { shareSheet } from "./views/share";
@@ -208,11 +209,20 @@ class Playground {
     const began = performance.now();
     const timer = this.watch(began, control);
     try {
-      const trace = await runProgram(source, control.signal, (now) => (this.progress = now));
+      let seconds = "";
+      let early: Compared | null = null;
+      const trace = await runProgram(source, control.signal, {
+        progress: (now) => (this.progress = now),
+        compared: (result) => {
+          if (seconds === "") early = result;
+          else this.compared(trace, seconds, result);
+        },
+      });
       clearInterval(timer);
-      const seconds = ((performance.now() - began) / 1000).toFixed(2);
+      seconds = ((performance.now() - began) / 1000).toFixed(2);
       this.show(trace, step, null);
-      this.tell(this.say("ui.run.done", { ...this.facts(), seconds }));
+      this.done(seconds, trace.comparison.state);
+      if (early !== null) this.compared(trace, seconds, early);
       await this.write(step === null ? "push" : "replace");
     } catch (error) {
       if (this.running !== control) return;
@@ -222,6 +232,19 @@ class Playground {
       clearInterval(timer);
       if (this.running === control) this.rest();
     }
+  }
+
+  /** Says that a run is over, and whether the program ends alike when nobody watches. */
+  private done(seconds: string, state: Comparison["state"]): void {
+    const compared = this.say("ui.run.compared", { state });
+    this.tell(`${this.say("ui.run.done", { ...this.facts(), seconds })} · ${compared}`);
+  }
+
+  /** The unobserved run has ended; the reader may have gone on to another program meanwhile. */
+  private compared(trace: Trace, seconds: string, result: Compared): void {
+    if (this.player.trace?.source !== trace.source || this.player.trace.comparison.state !== "pending") return;
+    this.player.compare(result);
+    if (this.editor.source === this.shownSource && this.running === null) this.done(seconds, result.comparison.state);
   }
 
   /** Says how a run goes: nothing at first, then that it runs, then seconds, then a way out. */

@@ -90,7 +90,7 @@ function positive(bytes: Readonly<Record<string, number>>): unknown {
 
 function kept(document: StateDocument): unknown {
   const { step, line, stdout, bindings, locals, storages, nodes, lamps, bytes } = document;
-  const tensors = Object.entries(document.tensors).map(([id, { values: _, ...tensor }]) => [id, tensor]);
+  const tensors = Object.entries(document.tensors).map(([id, { values: _, unobserved: __, ...tensor }]) => [id, tensor]);
   return { step, line, stdout, bindings, locals, tensors: Object.fromEntries(tensors), storages, nodes, lamps, bytes: { alive: positive(bytes.alive), peak: bytes.peak } };
 }
 

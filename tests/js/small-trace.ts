@@ -59,6 +59,7 @@ export function traceOf(views: TensorView[], steps: readonly SmallStep[]): Trace
     steps: whole,
     outcome: { kind: "finished", line: null, type: null, message: null, reason: null, limit: null, range: null, traceback: [], failure: null },
     observer_effects: [],
+    comparison: { state: "same", reason: null, unsteady: [], nodes: [], contents: [], sentences: [] },
     explanation: null,
     notes: [],
     sentences: [],

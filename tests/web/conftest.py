@@ -53,7 +53,7 @@ class FakeRunner:
                 steps=trace.steps,
                 running=None,
             )
-            yield Closing(kind="closing", events=(), outcome=trace.outcome, fingerprint={})
+            yield Closing(kind="closing", events=(), outcome=trace.outcome, fingerprint=None)
             yield trace
         finally:
             self.closed = True

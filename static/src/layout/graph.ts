@@ -9,6 +9,8 @@ import type { EdgeDrawing, GraphNode, Trace } from "../schema/trace.gen";
 export interface NodeFacts {
   readonly id: number;
   readonly name: string;
+  /** Its name in the unobserved run, if watching changed it. */
+  readonly plain: string | null;
   readonly line: number | null;
   readonly leaf: boolean;
   /** The reader's name for the leaf of an AccumulateGrad. */
@@ -21,6 +23,7 @@ export interface NodeFacts {
 export function nodesOf(trace: Trace): ReadonlyMap<number, NodeFacts> {
   const found = new Map<number, NodeFacts>();
   const names = new Map<number, string>();
+  const plain = new Map(trace.comparison.nodes.map(({ node, name }) => [node, name] as const));
   trace.steps.forEach((step, i) => {
     for (const event of step.events) {
       if (event.kind === "names") {
@@ -31,6 +34,7 @@ export function nodesOf(trace: Trace): ReadonlyMap<number, NodeFacts> {
       found.set(event.id, {
         id: event.id,
         name: trace.names[event.name] ?? "",
+        plain: plain.get(event.id) ?? null,
         line: event.line,
         leaf: event.variable !== null,
         leafName: null,

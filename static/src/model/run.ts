@@ -1,9 +1,11 @@
 /**
  * Asks the server to run a program, and says how it goes while it runs.
  *
- * The stream's `chunk` lines are skipped: the last line holds the whole trace, explained.
+ * The trace comes as soon as the program is over; what an unobserved run of it had otherwise comes after.
+ * Lines with steps are skipped: the trace holds them all, explained.
  */
 import type { Trace } from "../schema/trace.gen";
+import { NOT_COMPARED, type Compared } from "./unobserved";
 
 /** How far a run is. */
 export interface Progress {
@@ -24,7 +26,9 @@ export class Problem extends Error {
 }
 
 type Line =
-  | { readonly event: "start" | "note" }
+  | { readonly event: "start" }
+  | ({ readonly event: "note" } & Partial<Compared>)
+  | { readonly event: "chunk"; readonly trace?: Trace }
   | { readonly event: "progress"; readonly steps: number; readonly line: number | null }
   | { readonly event: "end"; readonly trace?: Trace; readonly problem?: ProblemBody };
 
@@ -34,11 +38,19 @@ interface ProblemBody {
   readonly limit?: number;
 }
 
-const CHUNK = '{"event":"chunk"';
-const CHUNK_SPACED = '{"event": "chunk"';
+const STEPS = /^\{"event": ?"chunk", ?"chunk"/;
 
-/** Runs a program. Rejects with a `Problem`, or with an `AbortError` when `signal` says so. */
-export async function runProgram(source: string, signal: AbortSignal, onProgress: (now: Progress) => void): Promise<Trace> {
+/** Hears how far a run is, and later what an unobserved run of the program had otherwise. */
+export interface Listener {
+  progress?(now: Progress): void;
+  compared?(result: Compared): void;
+}
+
+/**
+ * Runs a program; answers its trace as soon as there is one. Rejects with a `Problem`, or with an
+ * `AbortError` when `signal` says so. A trace whose comparison is pending is followed by `compared`.
+ */
+export async function runProgram(source: string, signal: AbortSignal, listener: Listener): Promise<Trace> {
   let response: Response;
   try {
     response = await fetch("/api/trace", {
@@ -52,23 +64,44 @@ export async function runProgram(source: string, signal: AbortSignal, onProgress
     throw new Problem("unreachable", "The server cannot be reached.");
   }
   if (!response.ok) throw await problemOf(response);
-  return lastLine(response, signal, onProgress);
+  const lines = linesIn(response);
+  const trace = await firstTrace(lines, signal, listener);
+  if (trace.comparison.state === "pending") void untilCompared(lines, signal, listener);
+  return trace;
 }
 
-async function lastLine(response: Response, signal: AbortSignal, onProgress: (now: Progress) => void): Promise<Trace> {
+async function firstTrace(lines: AsyncGenerator<string>, signal: AbortSignal, listener: Listener): Promise<Trace> {
   try {
-    for await (const text of linesIn(response)) {
-      if (text.startsWith(CHUNK) || text.startsWith(CHUNK_SPACED)) continue;
-      const line = JSON.parse(text) as Line;
-      if (line.event === "progress") onProgress(line);
-      if (line.event !== "end") continue;
+    for (;;) {
+      const { done, value } = await lines.next();
+      if (done === true) break;
+      if (STEPS.test(value)) continue;
+      const line = JSON.parse(value) as Line;
+      if (line.event === "progress") listener.progress?.(line);
+      if (line.event !== "end" && line.event !== "chunk") continue;
       if (line.trace !== undefined) return line.trace;
-      throw asProblem(line.problem ?? {}, null);
+      if (line.event === "end") throw asProblem(line.problem ?? {}, null);
     }
   } catch (error) {
     if (signal.aborted || error instanceof Problem) throw error;
   }
   throw new Problem("cut-short", "The answer of the server was cut short.");
+}
+
+/** Waits for the note with the comparison; a stream that ends without it has not compared anything. */
+async function untilCompared(lines: AsyncGenerator<string>, signal: AbortSignal, listener: Listener): Promise<void> {
+  let result = NOT_COMPARED;
+  try {
+    for await (const text of lines) {
+      const line = text.startsWith('{"event":"note"') ? (JSON.parse(text) as Line) : null;
+      if (line?.event !== "note" || line.comparison === undefined) continue;
+      result = { comparison: line.comparison, observer_effects: line.observer_effects ?? [] };
+      break;
+    }
+  } catch {
+    // The trace is there; only this is not known.
+  }
+  if (!signal.aborted) listener.compared?.(result);
 }
 
 /** The lines of a body, as they come. */

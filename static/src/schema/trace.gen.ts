@@ -49,6 +49,10 @@ export interface Trace {
    */
   observer_effects: ObserverEffect[];
   /**
+   * Whether it was held against a run that nobody watched, and what that run had instead.
+   */
+  comparison: Comparison;
+  /**
    * Why it failed. Derived.
    */
   explanation: Explanation | null;
@@ -884,6 +888,95 @@ export interface ObserverEffect {
   plain: string;
 }
 /**
+ * Whether a program was held against an unobserved run of itself, and what that run had instead.
+ */
+export interface Comparison {
+  /**
+   * `differs`: see `observer_effects`. `pending`: that run has not ended yet.
+   */
+  state: "same" | "differs" | "not-compared" | "pending";
+  /**
+   * Why it was not compared.
+   */
+  reason:
+    ("stopped" | "crashed" | "denied" | "nothing-ran" | "busy" | "off" | "local" | "plain-stopped" | "older") | null;
+  /**
+   * Facts that differ from one unobserved run to the next, so that nothing can be said of them.
+   */
+  unsteady: string[];
+  /**
+   * Nodes with another name.
+   */
+  nodes: PlainNode[];
+  /**
+   * Contents that are shown instead of the observed ones.
+   */
+  contents: PlainContents[];
+  /**
+   * One for each observer effect, in their order; else why there was no comparison. Derived.
+   */
+  sentences: Sentence[];
+}
+/**
+ * A graph node that has another name when nobody watches.
+ */
+export interface PlainNode {
+  /**
+   * Its id.
+   */
+  node: number;
+  /**
+   * `type(grad_fn).__name__` in the unobserved run.
+   */
+  name: string;
+}
+/**
+ * Contents as the unobserved run has them. They are what a reader is shown, from step `since` on.
+ */
+export interface PlainContents {
+  /**
+   * The storage whose bytes these are.
+   */
+  storage: number | null;
+  /**
+   * The tensor whose values these are, when no storage has them.
+   */
+  tensor: number | null;
+  /**
+   * The step after which the observed run wrote them no more.
+   */
+  since: number;
+  /**
+   * The bytes, base64.
+   */
+  data: string | null;
+  /**
+   * The values; null beside bytes.
+   */
+  values: {
+    [k: string]: unknown;
+  };
+}
+/**
+ * A sentence by message id: the catalogues say it in each language.
+ */
+export interface Sentence {
+  /**
+   * The layer it is about.
+   */
+  layer: ("data" | "metadata" | "autograd" | "device") | null;
+  /**
+   * Id in the catalogues.
+   */
+  id: string;
+  /**
+   * Values for its placeholders.
+   */
+  args: {
+    [k: string]: unknown;
+  };
+}
+/**
  * Why a program failed, from the facts of its trace.
  */
 export interface Explanation {
@@ -907,25 +1000,6 @@ export interface Explanation {
    * The explanation and what to do.
    */
   sentences: Sentence[];
-}
-/**
- * A sentence by message id: the catalogues say it in each language.
- */
-export interface Sentence {
-  /**
-   * The layer it is about.
-   */
-  layer: ("data" | "metadata" | "autograd" | "device") | null;
-  /**
-   * Id in the catalogues.
-   */
-  id: string;
-  /**
-   * Values for its placeholders.
-   */
-  args: {
-    [k: string]: unknown;
-  };
 }
 /**
  * A quiet mistake that was noticed.

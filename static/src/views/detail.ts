@@ -40,7 +40,8 @@ export class Detail {
     this.root.append(this.title, this.frame, this.traits, this.readout.root, this.summary, this.holders, this.reading.root);
   }
 
-  show(state: State, looking: Looking): void {
+  /** `unobserved`: the values are those of a run that nobody watched. */
+  show(state: State, looking: Looking, unobserved = false): void {
     const storage = looking.storage === null ? undefined : state.storages.get(looking.storage);
     this.root.classList.toggle("empty", storage === undefined);
     if (storage === undefined) {
@@ -53,6 +54,7 @@ export class Detail {
     const badge = storageBadge(storage.id, this.colours.get(storage.id) ?? 0);
     const size = this.say("ui.memory.bytes", { n: storage.nbytes });
     this.title.replaceChildren(badge, this.say("ui.memory.lookingAt", { storage: `S${storage.id}` }), el("span", { class: "mute" }, size));
+    if (unobserved) this.title.append(el("span", { class: "unobserved" }, this.say("ui.memory.unobserved")));
     this.writeTable(tensors, looking.tensor);
     this.writeTraits(tensors);
     this.readout.show(state, storage, looking);

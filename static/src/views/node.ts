@@ -31,6 +31,7 @@ export class NodeBox {
     style.setProperty("width", `${drawing.width}px`);
     style.setProperty("height", `${drawing.height}px`);
     this.title.append(facts.leafName ?? facts.name);
+    if (facts.plain !== null) this.root.title = say("ui.graph.plain", { observed: facts.name, plain: facts.plain });
     this.root.addEventListener("click", (event) => {
       if (event.target instanceof Element && event.target.closest(".chip") !== null) return;
       pick(this.root, { node: facts.id });
@@ -74,6 +75,7 @@ export class NodeBox {
       const grad = leaf.grad === null ? null : (state.tensors.get(leaf.grad)?.storage ?? null);
       return say("ui.graph.leaf", { shape: tuple(leaf.view.shape), grad: grad === null ? "None" : `S${grad}` });
     }
+    if (facts.plain !== null) return `≠ ${facts.plain}`;
     const line = facts.line === null ? "" : say("ui.graph.line", { line: facts.line });
     if (!here || now === null) return line;
     const name = [...state.tensors.values()].find((tensor) => tensor.gradFn === facts.id && tensor.names.length > 0)?.names[0];
@@ -110,7 +112,8 @@ export class NodeBox {
 
 /** A node in a sentence: where it was made, where its gradients go, what it keeps. The list and the labels say it. */
 export function describe(facts: NodeFacts, now: NodeNow | null, state: State, say: Say): string {
-  const parts = [facts.leafName ?? facts.name];
+  const name = facts.leafName ?? facts.name;
+  const parts = [facts.plain === null ? name : say("ui.graph.plain", { observed: name, plain: facts.plain })];
   if (facts.leaf) {
     const leaf = facts.event.variable === null ? undefined : state.tensors.get(facts.event.variable);
     const grad = leaf?.grad == null ? null : (state.tensors.get(leaf.grad)?.storage ?? null);

@@ -125,9 +125,8 @@ export class OutcomeView implements View {
     if (outcome.kind === "stopped" || outcome.kind === "crashed") {
       story.append(el("p", {}, this.messages.text("ui.outcome.kept", { steps: this.outline.steps.length })));
     }
-    for (const effect of trace.observer_effects) {
-      const { what, name, observed, plain } = effect;
-      story.append(el("p", {}, ...sentence(this.messages.parts("ui.outcome.effect", { what, name: name ?? "", observed, plain }))));
+    for (const { id, args } of trace.comparison.sentences) {
+      story.append(el("p", {}, ...sentence(this.messages.parts(id, args))));
     }
     return story;
   }

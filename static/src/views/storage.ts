@@ -10,6 +10,7 @@ import { livesOf, type Lives, type StorageLife } from "../layout/lives";
 import { traitsOf } from "../layout/traits";
 import { shortDtype, type ReadAs } from "../layout/values";
 import type { Focus, State, StorageNow } from "../model/state";
+import { isUnobserved } from "../model/unobserved";
 import type { Trace } from "../schema/trace.gen";
 import { storageBadge, tuple } from "./badge";
 import { Detail } from "./detail";
@@ -78,7 +79,8 @@ export class StorageView implements View {
     const looking = lookingAt(state, focus, state.step === 0 ? undefined : this.trace?.steps[state.step - 1]);
     this.shown = [state, focus];
     for (const part of [...this.lanes, ...this.chips]) part.show(state, looking, this.strips);
-    this.detail?.show(state, looking);
+    const mark = this.trace !== null && looking.storage !== null && isUnobserved(this.trace, state, looking.storage);
+    this.detail?.show(state, looking, mark);
     this.showLoose(state);
     const storages = [...state.storages.values()].filter((storage) => !storage.freed);
     const tensors = storages.reduce((n, storage) => n + storage.tensors.length, 0);
