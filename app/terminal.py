@@ -15,7 +15,7 @@ from rich.syntax import Syntax
 from rich.text import Text
 
 from .messages import Language, parts_of, text_of
-from .schema import Layer, Op, OpCall, Sentence, SourceRange, Trace, op_of
+from .schema import Fold, Layer, Op, OpCall, Sentence, SourceRange, Trace, op_of
 from .schema.replay import (
     changed_lines,
     going_on,
@@ -40,6 +40,7 @@ _SAYS_THE_MESSAGE = ("error.python-error", "error.torch-error")
 _LONGEST_STDOUT_LINES = 200
 _MOST_OPS_INSIDE = 8
 """Ops inside a library that are told one by one."""
+_MOST_FOLDS = 3
 _TAB = "    "
 _NARROWEST = 20
 _LESS_IMPORTANT = ("offset", "version", "dtype", "device", "grad_fn")
@@ -141,6 +142,8 @@ class _Printer:
         """Line → first lines of the statements that end on it: what they changed is told there."""
         ran: set[int] = set()
         again = going_on(self.trace)
+        folds: dict[int, list[Fold]] = {}
+        """Line of a loop → its iterations that were folded."""
         for number, step in enumerate(self.trace.steps[: self.last], 1):
             place = self.trace.statements[step.statement].range
             if place.line not in last_step:
@@ -151,6 +154,8 @@ class _Printer:
                 continue
             last_step[place.line] = [number]
             times[place.line] = times.get(place.line, 0) + step.executions
+            if step.fold is not None and step.fold.loop == step.statement:
+                folds.setdefault(place.line, []).append(step.fold)
         ops = self._ops() if self.verbose else {}
         current = None if self.whole else self.state.line
         failed = self._failing_range()

@@ -84,6 +84,7 @@ def a_step(*events: Any, **fields: Any) -> Step:
         "began": 0,
         "first_event": 0,
         "executions": 1,
+        "fold": None,
         "raised": False,
         "changed": {},
         "lamps": (),

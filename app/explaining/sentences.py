@@ -1,6 +1,6 @@
 """What changed, in sentences: for every step at least one per layer, "no change" included."""
 
-from ..schema import Sentence, Step
+from ..schema import Fold, Sentence, Step
 from ..schema.replay import LAYER_ORDER
 from .autograd import autograd_sentences
 from .chronicle import Chronicle
@@ -22,8 +22,10 @@ def step_sentences(chronicle: Chronicle, number: int) -> tuple[Sentence, ...]:
         Sentences in the order of the layers, those about names first.
     """
     moment = Moment(chronicle, number)
-    if moment.step.executions > 1:
-        return _folded(moment.step)
+    fold = moment.step.fold
+    if fold is not None:
+        loop = None if fold.loop is None else chronicle.trace.statements[fold.loop].range.line
+        return _folded(moment.step, fold, loop)
     return (
         *circumstance_sentences(moment),
         *_name_sentences(moment),
@@ -34,9 +36,13 @@ def step_sentences(chronicle: Chronicle, number: int) -> tuple[Sentence, ...]:
     )
 
 
-def _folded(step: Step) -> tuple[Sentence, ...]:
+def _folded(step: Step, fold: Fold, loop: int | None) -> tuple[Sentence, ...]:
     """What many executions did together: each was not kept, but what they touched was."""
     said = [say(None, "names.folded", n=step.executions)]
+    if loop is not None:
+        said = [
+            say(None, "names.folded-loop", n=step.executions, line=loop, first=fold.first, last=fold.last)
+        ]
     for layer in LAYER_ORDER:
         names = [name for name, changes in step.changed.items() if layer in changes]
         if layer not in step.lamps:

@@ -170,8 +170,22 @@ Event = Annotated[
 """Anything observed."""
 
 
+class Fold(Record):
+    """Iterations of a loop that were not kept one by one."""
+
+    loop: int | None
+    """The statement that heads the loop, as an index into `statements`. Null for calls that one statement
+    makes again and again, and for what repeats without either, as a recursion does."""
+
+    first: int
+    """Number of the first of them, from 1."""
+
+    last: int
+    """Number of the last."""
+
+
 class Step(Record):
-    """One execution of one statement."""
+    """One execution of one statement, or many of them folded."""
 
     statement: int
     """Index into `statements`."""
@@ -190,7 +204,11 @@ class Step(Record):
     belong to calls it made, and so to it as well."""
 
     executions: int
-    """1; more when this and following executions were folded into one step."""
+    """1; of a folded step, how often the statement was executed in the iterations that were folded."""
+
+    fold: Fold | None
+    """The iterations it stands for, each statement of theirs with one step; null for a step of one execution.
+    The last of these steps holds the events that count after all of them."""
 
     raised: bool
     """It was left by an exception."""

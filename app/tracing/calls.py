@@ -113,7 +113,7 @@ class Calls:
         self.range_serial = -1
         self.ops_heard = 0
         self.telling = True
-        """Calls are told; those of folded steps are not, but what they touch is looked at all the same."""
+        """Calls are told: statements are heard."""
         self._torch_tensor = stream.name("tensor")
         self.trace_lines: Any = None
         """The trace function while lines are heard, unless the program sets one of its own."""
@@ -133,7 +133,6 @@ class Calls:
         self.exported: dict[int, TensorRow] = {}
         self.backward_roots_seen = True
         self._young: list[StorageRow] = []
-        self._open_sites: dict[Any, int] = {}
 
     # -- quiet
 
@@ -267,7 +266,7 @@ class Calls:
             for t in (*given, *returned):
                 self._export(t)
         told = returned or token.name in _EXPORTS or token.name.endswith(("=", "_"))
-        if self.telling and quiet and told and given:
+        if quiet and told and given:
             inputs = [ledger.tensor(t).id for t in given]
             outputs = [ledger.tensor(t).id for t in returned]
             for t, row_id in zip(returned, outputs, strict=True):
@@ -363,17 +362,12 @@ class Calls:
             return op
         op.event = {
             "kind": "op",
-            "site": -1,
+            "site": None,
             "inputs": [row.id for row in op.rows],
             "outputs": (),
         }
         # At first without a result: steps may end within an op, and a fault may keep us from its end.
-        place = (op.schema, op.api, op.place, op.node)
-        if (site := self._open_sites.get(place)) is not None:
-            op.event["site"] = site
-        else:
-            self._settle(op, (), (), (), failed=False)
-            self._open_sites[place] = op.event["site"]
+        self._settle(op, (), (), (), failed=False)
         self._stream.events.append(op.event)
         return op
 
@@ -383,10 +377,13 @@ class Calls:
             return
         name = self._stream.name(op.schema.name)
         where, inside = op.place
-        op.event["site"] = self._stream.site(
+        site = (
             (name, op.api, where, tuple(views), tuple(verdicts), tuple(writes), op.node, failed),
             inside if op.node is None else None,
         )
+        # A step may have ended within the op and taken the event along: then what it needs is an index.
+        told = type(op.event["site"]) is int
+        op.event["site"] = self._stream.site(site) if told else site
 
     def op_ends(self, op: "_Op", func: Any, args: Any, kwargs: Any, out: Any) -> None:
         """See `ops.Listener`."""
@@ -416,7 +413,7 @@ class Calls:
             outputs.append(row.id)
             if op.event is not None:
                 row.look = key = reading.view_key(t)
-                views.append(self._stream.view(key))
+                views.append(key)
             if row in op.rows:
                 made = op.schema.name == "aten::lift_fresh" and row in op.newcomers
                 verdicts.append("in-place" if row in writes else "fresh" if made else "same")

@@ -13,6 +13,8 @@ from typing import Any, Protocol
 
 from .blocks import leaves_block
 from .changes import Effects
+from .folding import Sink
+from .loops import Loop
 from .statements import PROGRAM, StatementMap
 
 _SUSPENDABLE = 0x20 | 0x80 | 0x200  # generator, coroutine, asynchronous generator
@@ -33,7 +35,19 @@ class LimitReached(BaseException):
 class OpenStep:
     """A statement that is running."""
 
-    __slots__ = ("again", "began", "effects", "first_event", "frame", "raised", "statement", "watch")
+    __slots__ = (
+        "again",
+        "began",
+        "called",
+        "calls",
+        "effects",
+        "first_event",
+        "frame",
+        "raised",
+        "sink",
+        "statement",
+        "watch",
+    )
 
     def __init__(self, watch: "FrameWatch", frame: Any, statement: int, effects: Effects) -> None:
         self.watch = watch
@@ -42,6 +56,12 @@ class OpenStep:
         self.effects = effects
         self.began = 0
         self.first_event = 0
+        self.sink: Sink | None = None
+        """Where it began; its positions count from there."""
+        self.calls: Loop | None = None
+        """The calls it makes, as iterations of a loop."""
+        self.called: set[object] = set()
+        """The functions called in this iteration."""
         self.raised = False
         self.again = False
         """It leaves a block or goes on after a suspension: not an execution to be counted."""
@@ -59,8 +79,14 @@ class Observer(Protocol):
     def end(self, step: OpenStep, depth: int, caller: OpenStep | None) -> None:
         """It ended; `caller` runs again."""
 
+    def called(self, step: OpenStep, frame: Any) -> None:
+        """A statement calls a function of the program, or makes a generator go on."""
+
     def enter(self, frame_id: int, frame: Any) -> None:
         """A function of the program was called."""
+
+    def suspend(self, watch: "FrameWatch") -> None:
+        """A frame stops, for good or until it goes on."""
 
     def leave(self, frame_id: int) -> None:
         """It is left for good."""
@@ -87,7 +113,17 @@ class Observer(Protocol):
 class FrameWatch:
     """Hears the line events of one frame."""
 
-    __slots__ = ("frame_id", "lasti", "line", "lines", "raised", "resumed", "statement", "suspended")
+    __slots__ = (
+        "frame_id",
+        "lasti",
+        "line",
+        "lines",
+        "loops",
+        "raised",
+        "resumed",
+        "statement",
+        "suspended",
+    )
 
     def __init__(self, lines: "Lines", frame_id: int) -> None:
         self.lines = lines
@@ -95,6 +131,8 @@ class FrameWatch:
         self.statement = -1
         self.lasti = -1
         self.line = -1
+        self.loops: list[Loop] = []
+        """Those that run in it, outermost first."""
         self.raised = False
         self.suspended = -1
         """The statement that a yield or an await left off in."""
@@ -191,6 +229,8 @@ class Lines:
         if isinstance(watch, FrameWatch):  # a generator goes on
             self._look()
             try:
+                if self.stack:
+                    self.observer.called(self.stack[-1], frame)
                 self._resume(watch, frame)
             except RecursionError:
                 pass
@@ -202,6 +242,7 @@ class Lines:
         try:
             if self.stack:
                 self._look()
+                self.observer.called(self.stack[-1], frame)
                 self.observer.enter(watch.frame_id, frame)
         except RecursionError:
             pass
@@ -236,7 +277,12 @@ class Lines:
         step = OpenStep(watch, frame, statement, Effects(0))
         step.again = again is not None
         self.stack.append(step)
-        self.observer.begin(step, len(self.stack) - 1)
+        try:
+            self.observer.begin(step, len(self.stack) - 1)
+        except LimitReached:  # it does not run
+            self.stack.pop()
+            watch.statement = -1
+            raise
         if again is not None:
             self.observer.tell(again)
 
@@ -290,6 +336,7 @@ class Lines:
         watch.suspended = watch.statement if suspended else -1
         self._close(watch)
         watch.statement = -1
+        self.observer.suspend(watch)
         if watch.frame_id and not suspended:
             self.observer.leave(watch.frame_id)
 

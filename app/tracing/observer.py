@@ -17,8 +17,9 @@ from .changes import Effects, layers_between
 from .contents import FULL_RECORDS, Contents
 from .elsewhere import Elsewhere
 from .exceptions import exception_event
-from .folding import Folded, compact
-from .lines import LimitReached, OpenStep
+from .folding import Folding
+from .lines import FrameWatch, LimitReached, OpenStep
+from .loops import Loops
 from .names import Names
 from .ops import forget_warnings
 from .rows import Running, StorageRow, TensorRow
@@ -63,8 +64,9 @@ class StepObserver:
         self._full_cost = 0
         self._deadline = time.monotonic() + 0.97 * limits.wall_s
         self._cpu_deadline = time.process_time() + 0.95 * limits.cpu_s
-        self.folded = Folded()
-        self._compact_at = Folded.MOST_EVENTS
+        self._folding = Folding(stream, limits.steps_kept)
+        self._folding.first_ids = self._next_ids
+        self._loops = Loops(statements.loops, self._folding)
         calls.failures.names = names.frames
 
     def use_globals(self, variables: dict[str, Any]) -> None:
@@ -78,14 +80,15 @@ class StepObserver:
         self._executed += 1
         self._check_limits(step.statement)
         self._executions[step.statement] += 1
-        stream = self._stream
-        if self.folded and not self._folds(step.statement):
-            self.tell_folded()
+        stream, watch = self._stream, step.watch
+        if watch.loops or self._statements.loops[step.statement]:
+            self._loops.arrive(watch.loops, step.statement, watch.lasti)
         step.effects.first_storage = self._ledger.next_storage_id()
         step.effects.first_tensor = self._ledger.next_tensor_id()
         step.effects.peak = dict(self._ledger.alive)
-        step.began = stream.steps_ended
-        step.first_event = stream.position()
+        step.sink = sink = self._folding.sink
+        step.began = sink.steps_ended
+        step.first_event = sink.event_count + len(stream.events)
         self._credit = min(_MOST_CREDIT, self._credit + _CREDIT_PER_STEP)
         self._calls.serial += 1
         self._make_current(step)
@@ -105,7 +108,7 @@ class StepObserver:
 
     def _stop(self, reason: str, limit: str, statement: int) -> None:
         """Stop the program. It may catch this, and is then killed: what was seen is sent before."""
-        self.tell_folded()
+        self._folding.close_all()
         self._stream.flush(statement)
         raise LimitReached(reason, limit)
 
@@ -113,8 +116,7 @@ class StepObserver:
         now = self._now
         now.effects = step.effects
         now.line = self._statements.rows[step.statement][1]
-        self._calls.telling = not self._folds(step.statement)
-        now.full_records = self._executions[step.statement] <= FULL_RECORDS
+        now.full_records = self._executions[step.statement] <= FULL_RECORDS or self._folding.active
         self._calls.failures.frame = step.watch.frame_id
 
     def end(self, step: OpenStep, depth: int, caller: OpenStep | None) -> None:
@@ -133,44 +135,35 @@ class StepObserver:
             "began": step.began,
             "first_event": step.first_event,
             "executions": 1,
+            "fold": None,
+            "again": step.again,
             "raised": step.raised,
             "changed": changed,
             "lamps": lamps,
             "peak_bytes": peak,
         }
-        if self._folds(step.statement):
-            self.folded.add(row, again=step.again)
-            if len(self._stream.events) > self._compact_at:
-                self._stream.events = kept = compact(self._stream.events)
-                # What is left may be much, as in a loop that grows a graph: not at every step, then.
-                self._compact_at = max(Folded.MOST_EVENTS, 2 * len(kept))
-        else:
-            self._stream.end_step(row)
+        self._loops.ended(step)
+        self._folding.end_step(row, step.sink)
         if caller is not None:
             effects.hand_to(caller.effects, frame)
             self._calls.serial += 1
             self._make_current(caller)
 
-    def _folds(self, statement: int) -> bool:
-        """An execution of this statement is no longer kept as a step of its own."""
-        stream = self._stream
-        if stream.full():
-            return True
-        many = stream.steps_ended >= self._limits.steps_kept
-        return many and self._executions[statement] > FULL_RECORDS
+    def close(self) -> None:
+        """The program is over: what was folded is told."""
+        self._folding.close_all()
 
-    def tell_folded(self) -> None:
-        """Write the folded steps down; the last of them carries what is left of their events."""
-        rows, stream = self.folded.take(), self._stream
-        if not rows:
-            return
-        events, stream.events = compact(stream.events), []
-        for i, row in enumerate(rows):
-            row["first_event"] = min(row["first_event"], stream.position())
-            row["began"] = min(row["began"], stream.steps_ended)
-            if i == len(rows) - 1:
-                stream.events = events
-            stream.end_step(row)
+    def _next_ids(self) -> tuple[int, int]:
+        return self._ledger.next_tensor_id(), self._ledger.next_storage_id()
+
+    def called(self, step: OpenStep, frame: Any) -> None:
+        """A statement calls a function, or makes a generator go on: many calls are iterations, too."""
+        self._loops.called(step, frame.f_code)
+
+    def suspend(self, watch: FrameWatch) -> None:
+        """A frame stops: its loops cannot stay open while others run."""
+        if watch.loops:
+            self._loops.leave(watch.loops)
 
     def enter(self, frame_id: int, frame: Any) -> None:
         """A function is called: its arguments are names before its first line."""
@@ -209,6 +202,7 @@ class StepObserver:
 
     def see_again(self) -> None:
         """They are heard again: what happened meanwhile is no statement's doing."""
+        self._calls.telling = True
         self._observe(0, self._globals, None)
 
     def tell_exception(self, frame: Any, error: Any) -> None:

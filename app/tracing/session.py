@@ -174,7 +174,7 @@ class _Run:
                         api_mode.__exit__(None, None, None)
                     lines.close_all()
             observer.look_for_the_last_time()
-        observer.tell_folded()
+        observer.close()
         self.faults = calls.failures.faults
         outcome = _outcome(error, confined, self._statements.columns)
         if error is not None and outcome["kind"] == "raised":

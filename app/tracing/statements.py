@@ -32,6 +32,9 @@ _COMPOUND = (
     ast.match_case,
 )
 
+_LOOPS = (ast.For, ast.AsyncFor, ast.While)
+_SCOPES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
+
 
 class Columns:
     """Translates the UTF-8 columns of the syntax tree and of code objects to characters."""
@@ -76,6 +79,9 @@ class StatementMap:
         """Per statement: kind, line, column, end line, end column; the end of its header."""
         self.mentions: list[tuple[str, ...]] = []
         """Per statement: the names it mentions, its body aside."""
+        self.loops: list[tuple[int, ...]] = []
+        """Per statement: the loops around it in its function, outermost first, each by its header's index. A
+        header is in its loop, what follows `else` is not."""
         self.of_line: dict[int, int] = {}
         self.blocks: set[int] = set()
         """Statements whose header runs again when their block is left."""
@@ -85,18 +91,24 @@ class StatementMap:
         """It may set or remove the trace function."""
         self.uses_compiler = any(_speaks_to_compiler(node) for node in ast.walk(tree))
         """It asks for compiled or exported code, which an API mode would split or disable."""
-        self._add(tree.body)
+        self._add(tree.body, ())
 
-    def _add(self, body: list[ast.stmt] | list[ast.ExceptHandler] | list[ast.match_case]) -> None:
+    def _add(
+        self, body: list[ast.stmt] | list[ast.ExceptHandler] | list[ast.match_case], loops: tuple[int, ...]
+    ) -> None:
         for node in body:
-            self._add_one(node)
+            inside = (*loops, len(self.rows)) if isinstance(node, _LOOPS) else loops
+            self._add_one(node, inside)
+            if isinstance(node, _SCOPES):
+                inside = ()
             for name in _BODIES:
                 inner = getattr(node, name, None)
                 if isinstance(inner, list) and isinstance(node, _COMPOUND):
-                    self._add(inner)
+                    self._add(inner, loops if name == "orelse" and isinstance(node, _LOOPS) else inside)
 
-    def _add_one(self, node: ast.stmt | ast.ExceptHandler | ast.match_case) -> None:
+    def _add_one(self, node: ast.stmt | ast.ExceptHandler | ast.match_case, loops: tuple[int, ...]) -> None:
         index = len(self.rows)
+        self.loops.append(loops)
         if isinstance(node, ast.match_case):
             line, column = node.pattern.lineno, self.columns.indent(node.pattern.lineno)
             end_line, end_column = _header_end(node, (line, column))

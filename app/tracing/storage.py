@@ -325,7 +325,7 @@ class Ledger:
             {
                 "kind": "tensor",
                 "id": row.id,
-                "view": self._stream.view(state[0]),
+                "view": state[0],
                 "storage": state[1],
                 "version": state[2],
                 "grad_fn": state[3],

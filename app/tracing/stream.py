@@ -13,9 +13,13 @@ import msgspec
 
 Event = dict[str, Any]
 
+Key = tuple[Any, ...] | int
+"""The fields of a table's row, or its index. Rows are made when an event is sent: many are folded away."""
+
 _FLUSHES_PER_S = 250.0
 _BURST = 120.0
 _CHUNK_EVENTS = 400
+_RESERVED_BYTES = 512 << 10
 
 
 class Stream:
@@ -59,8 +63,10 @@ class Stream:
             self._new["names"].append(text)
         return index
 
-    def view(self, key: tuple[Any, ...]) -> int:
-        """Index of a view, given as the fields of `TensorView` in order, in the table of views."""
+    def view(self, key: Key) -> int:
+        """Index of a view in the table of views; `key` is the fields of `TensorView`, or the index."""
+        if isinstance(key, int):
+            return key
         index = self._views.get(key)
         if index is None:
             index = self._views[key] = len(self._views)
@@ -77,17 +83,22 @@ class Stream:
             self._new["ranges"].append(dict(zip(fields, key, strict=True)))
         return index
 
-    def site(self, key: tuple[Any, ...], inside: int | None) -> int:
-        """Index of an op's site, given as the fields of `OpSite` in order, in the table of sites.
+    def site(self, key: Key) -> int:
+        """Index of an op's site in the table of sites.
 
         Args:
-            key: The fields.
-            inside: Name of the library that the op runs inside, as an index.
+            key: The fields of `OpSite` in order, but for views given as fields themselves, and with them the
+                name of the library that the op runs inside, as an index or None. Or the index of the site.
         """
-        index = self._sites.get((key, inside))
+        if isinstance(key, int):
+            return key
+        index = self._sites.get(key)
         if index is None:
-            index = self._sites[key, inside] = len(self._sites)
-            self._new["sites"].append(dict(zip(SITE_FIELDS, key, strict=True)))
+            index = self._sites[key] = len(self._sites)
+            fields, inside = key
+            row = dict(zip(SITE_FIELDS, fields, strict=True))
+            row["views"] = [self.view(view) for view in row["views"]]
+            self._new["sites"].append(row)
             if inside is not None:
                 self.events.append({"kind": "inside", "site": index, "module": self._name_rows[inside]})
         return index
@@ -102,28 +113,41 @@ class Stream:
 
     # -- events and steps
 
-    def position(self) -> int:
-        """Index the next event will have in the trace."""
-        return self.event_count + len(self.events)
-
-    def end_step(self, step: Event) -> None:
-        """A statement's execution ended; the events so far are its step's."""
-        step["events"] = self.events
-        self.event_count += len(self.events)
-        self._pending_events += len(self.events)
-        self.events = []
+    def put(self, step: Event) -> None:
+        """A statement's execution ended, with what was observed in it."""
+        events = step["events"]
+        self._index(events)
+        self.event_count += len(events)
+        self._pending_events += len(events)
         self.steps_ended += 1
+        del step["again"]
         self._steps.append(step)
 
+    def _index(self, events: list[Event]) -> None:
+        """Put views and sites into their tables, now that the events are to be sent."""
+        for event in events:
+            kind = event["kind"]
+            if kind == "tensor":
+                event["view"] = self.view(event["view"])
+            elif kind == "op":
+                event["site"] = self.site(event["site"])
+
     def full(self) -> bool:
-        """The trace has reached its size."""
-        return self.sent_bytes >= self._trace_bytes
+        """The trace has reached its size, but for the last iterations of its loops."""
+        return self.sent_bytes >= self._trace_bytes - min(_RESERVED_BYTES, self._trace_bytes // 4)
+
+    def has_room_for(self, steps: list[Event]) -> bool:
+        """Steps not put yet fit into what is left."""
+        if not self.full():
+            return True
+        encode, room = self._encode, self._trace_bytes - self.sent_bytes
+        return sum(len(encode(step)) for step in steps) <= room
 
     # -- chunks
 
     def open(self, environment: Event, statements: list[Event]) -> None:
         """Send the opening."""
-        self._put({"kind": "opening", "environment": environment, "statements": statements})
+        self._send_chunk({"kind": "opening", "environment": environment, "statements": statements})
 
     def breathe(self, running: int) -> None:
         """Before a statement runs: send what there is, unless that was done a moment ago."""
@@ -136,7 +160,7 @@ class Stream:
 
     def flush(self, running: int | None) -> None:
         """Send the steps that ended."""
-        self._put({"kind": "steps", **self._new, "steps": self._steps, "running": running})
+        self._send_chunk({"kind": "steps", **self._new, "steps": self._steps, "running": running})
         self._steps = []
         self._pending_events = 0
         self._new = {"names": [], "views": [], "ranges": [], "sites": []}
@@ -144,7 +168,7 @@ class Stream:
     def close(self, outcome: Event, fingerprint: Event | None) -> None:
         """Send what is left and the closing. Events after the last step travel with it."""
         self.flush(None)
-        self._put(
+        self._send_chunk(
             {
                 "kind": "closing",
                 "events": self.events,
@@ -158,7 +182,7 @@ class Stream:
         """Send nothing from now on: this process is a copy of the one that is watched."""
         self._send = lambda payload: None
 
-    def _put(self, chunk: Event) -> None:
+    def _send_chunk(self, chunk: Event) -> None:
         payload = self._encode(chunk)
         self.sent_bytes += len(payload)
         self._send(payload)

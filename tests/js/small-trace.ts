@@ -43,7 +43,7 @@ export function traceOf(views: TensorView[], steps: readonly SmallStep[]): Trace
     const at = first;
     first += events.length;
     return {
-      statement: i, frame: 0, depth: 0, began: i, first_event: at, executions: 1, raised: false,
+      statement: i, frame: 0, depth: 0, began: i, first_event: at, executions: 1, fold: null, raised: false,
       changed: changed ?? {}, lamps: [], peak_bytes: {}, events,
     };
   });

@@ -16,7 +16,7 @@ function statement(kind: string, line: number, column: number, end: number): Sta
 }
 
 function step(of: number, depth: number, began: number, lamps: Layer[] = [], more: Partial<Step> = {}): Step {
-  const plain = { frame: depth, first_event: 0, executions: 1, raised: false, changed: {}, peak_bytes: {}, events: [] };
+  const plain = { frame: depth, first_event: 0, executions: 1, fold: null, raised: false, changed: {}, peak_bytes: {}, events: [] };
   return { statement: of, depth, began, lamps, ...plain, ...more };
 }
 

@@ -16,6 +16,8 @@ export interface StepOutline {
   /** The first step of the calls it made; its own number when it made none. */
   readonly from: number;
   readonly executions: number;
+  /** The iterations of a loop it stands for, when they were folded. */
+  readonly iterations: { readonly first: number; readonly last: number } | null;
   readonly raised: boolean;
   readonly lamps: readonly Layer[];
   /** Its source, on one line. */
@@ -119,6 +121,7 @@ function outlineOfStep(
     depth: step.depth,
     from: Math.min(step.began + 1, number),
     executions: step.executions,
+    iterations: step.fold === null || step.fold.loop === null ? null : step.fold,
     raised: step.raised,
     lamps: LAYERS.filter((layer) => step.lamps.includes(layer)),
     text: textOf(statement, lines),

@@ -219,7 +219,7 @@ export interface OpSite {
   failed: boolean;
 }
 /**
- * One execution of one statement.
+ * One execution of one statement, or many of them folded.
  */
 export interface Step {
   /**
@@ -244,9 +244,14 @@ export interface Step {
    */
   first_event: number;
   /**
-   * 1; more when this and following executions were folded into one step.
+   * 1; of a folded step, how often the statement was executed in the iterations that were folded.
    */
   executions: number;
+  /**
+   * The iterations it stands for, each statement of theirs with one step; null for a step of one execution.
+   * The last of these steps holds the events that count after all of them.
+   */
+  fold: Fold | null;
   /**
    * It was left by an exception.
    */
@@ -298,6 +303,24 @@ export interface Step {
     | EntriesLeftOut
     | SiteInside
   )[];
+}
+/**
+ * Iterations of a loop that were not kept one by one.
+ */
+export interface Fold {
+  /**
+   * The statement that heads the loop, as an index into `statements`. Null for calls that one statement
+   * makes again and again, and for what repeats without either, as a recursion does.
+   */
+  loop: number | null;
+  /**
+   * Number of the first of them, from 1.
+   */
+  first: number;
+  /**
+   * Number of the last.
+   */
+  last: number;
 }
 /**
  * A storage came to be known, or its size or address changed.

@@ -88,7 +88,9 @@ export class ChangesView implements View {
       " ",
       el("code", { title: step.text }, step.text),
     ];
-    if (step.executions > 1) {
+    if (step.iterations !== null) {
+      words.push(el("span", { class: "pass" }, this.messages.text("ui.step.iterations", { ...step.iterations })));
+    } else if (step.executions > 1) {
       const folded = this.messages.text("ui.step.folded", { count: step.executions });
       words.push(el("span", { class: "pass", title: folded }, this.messages.text("ui.step.times", { count: step.executions })));
     } else if (step.again !== null) {
