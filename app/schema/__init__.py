@@ -31,6 +31,7 @@ from .run import DeviceChoice, Limits, RunRequest, TraceRequest
 from .storage import (
     StorageBytes,
     StorageFreed,
+    StorageHeld,
     TensorsGone,
     TensorState,
     TensorSummary,
@@ -116,6 +117,7 @@ __all__ = [
     "Steps",
     "StorageBytes",
     "StorageFreed",
+    "StorageHeld",
     "TensorContents",
     "TensorState",
     "TensorSummary",

@@ -23,10 +23,16 @@ from .state import (
     StateTensor,
     StateWarning,
 )
-from .storage import TensorState, TensorSummary, TensorTrait, TensorView
+from .storage import StorageHeld, TensorState, TensorSummary, TensorTrait, TensorView
 from .trace import Event, Step, Trace, WarningIssued
 from .traits import traits_of
 from .values import values_of
+
+UNNAMED_HOLDERS = {
+    "cycle": "unreachable until garbage collection",
+    "unknown": "something the program's names do not reach",
+}
+"""Who keeps a storage when no name reaches it."""
 
 LAYER_ORDER: tuple[Layer, ...] = ("data", "metadata", "autograd", "device")
 
@@ -61,6 +67,7 @@ class World:
     peak: dict[str, int] = field(default_factory=dict)
     unobserved_storages: set[int] = field(default_factory=set)
     unobserved_tensors: set[int] = field(default_factory=set)
+    searched: dict[int, StorageHeld] = field(default_factory=dict)
 
     def show_unobserved(self, trace: Trace, step: int) -> None:
         """Put the contents that nobody watched in the place of those that watching changed."""
@@ -98,6 +105,9 @@ class World:
                 for storage_id in event.storages:
                     storage = self.storages[storage_id]
                     storage.freed, storage.freed_line, storage.data = True, event.line, None
+                    self.searched.pop(storage_id, None)
+            case "held":
+                self.searched[event.storage] = event
             case "gone":
                 for tensor_id in event.tensors:
                     self.tensors.pop(tensor_id, None)
@@ -170,7 +180,7 @@ class World:
         return self.peak | {d: max(n, self.peak.get(d, 0)) for d, n in self.alive_bytes().items()}
 
     def held_by(self, trace: Trace, live_nodes: set[int]) -> dict[int, list[str]]:
-        """Storage id → who keeps it: names, `.grad` of names, saved slots."""
+        """Storage id → who keeps it: names, `.grad` of names, graph nodes; else what a search found."""
         holders: dict[int, list[str]] = {}
 
         def hold(tensor_id: int | None, holder: str) -> None:
@@ -179,10 +189,10 @@ class World:
                 holders.setdefault(tensor.storage, []).append(holder)
 
         for frame in self.names:
-            place = "" if frame == 0 else f" (in {self.functions.get(frame, '?')})"
+            place = "" if frame == 0 else f"{own_name(self.functions.get(frame, '?'))}: "
             for path, tensor_id in self.bindings(frame).items():
-                hold(tensor_id, path + place)
-                hold(self.tensors[tensor_id].grad, f"{path}.grad{place}")
+                hold(tensor_id, place + path)
+                hold(self.tensors[tensor_id].grad, f"{place}{path}.grad")
         for node_id in sorted(live_nodes):
             node = self.nodes[node_id]
             freed = node_id in self.saved_freed
@@ -190,6 +200,10 @@ class World:
                 if slot.storage is not None and not (freed and is_released(slot.field)):
                     holder = f"{trace.names[node.name]}#{node_id}.{slot.field}"
                     holders.setdefault(slot.storage, []).append(holder)
+            hold(node.variable, f"{trace.names[node.name]}#{node_id}.variable")
+        for storage_id, found in self.searched.items():
+            if storage_id not in holders:
+                holders[storage_id] = list(found.holders) or [UNNAMED_HOLDERS[found.by]]
         return holders
 
     def values_of(self, tensor_id: int, view: TensorView) -> Any:
@@ -201,6 +215,11 @@ class World:
             return None
         data = self.storages[storage_id].data
         return None if data is None else values_of(view, data)
+
+
+def own_name(qualified: str) -> str:
+    """A function's name without the functions it is defined in: `add` of `make.<locals>.add`."""
+    return qualified.rpartition("<locals>.")[2]
 
 
 def is_released(field: str) -> bool:

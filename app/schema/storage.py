@@ -51,6 +51,21 @@ class StorageFreed(Record):
     """First line of the statement that was running."""
 
 
+class StorageHeld(Record):
+    """Who keeps a storage that no name, no `.grad` and no saved tensor accounts for: what a search found."""
+
+    kind: Literal["held"]
+    storage: int
+    """The storage's id."""
+
+    by: Literal["name", "cycle", "unknown"]
+    """`name`: something the program's names reach; `cycle`: only objects that keep each other, until the
+    garbage collector runs; `unknown`: something the program's names do not reach."""
+
+    holders: tuple[str, ...]
+    """For `name` how a name reaches it: `f.__defaults__[0]`, `keep.__traceback__ › f: x`."""
+
+
 class TensorView(Record):
     """How a tensor looks at a storage. Kept in a table: many tensors of a trace look alike."""
 

@@ -29,6 +29,7 @@ from .ops import ApiCall, OpCall, OpSite
 from .storage import (
     StorageBytes,
     StorageFreed,
+    StorageHeld,
     TensorsGone,
     TensorState,
     TensorTraits,
@@ -142,6 +143,7 @@ Event = Annotated[
     UntypedStorage
     | StorageBytes
     | StorageFreed
+    | StorageHeld
     | TensorState
     | TensorValues
     | TensorTraits

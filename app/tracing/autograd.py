@@ -21,6 +21,7 @@ from .stream import Stream
 _RAW = "_raw_saved_"
 _MOST_NODES = 50_000
 _LARGEST_SCALAR = 16
+_LOOKS = 6
 
 
 class _Slot:
@@ -56,6 +57,15 @@ class Graph:
         """Keys that nodes of several threads have → how many more there are."""
         self._freed: set[int] = set()
         self._slots: dict[int, list[_Slot]] = {}
+        self.savers: dict[int, dict[tuple[int, str], None]] = {}
+        """Storage id → nodes that keep it, each with its name for it."""
+        self._consumers: dict[int, list[int]] = {}
+        self._next: dict[int, list[int]] = {}
+        self._names: dict[int, str] = {}
+        self._saves_nothing: dict[int, int] = {}
+        """Nodes that may keep tensors but had none when told of, and how often they are looked at again."""
+        self.released = False
+        """Nodes let go of what they saved, since someone looked who holds it."""
         self._fields: dict[type, tuple[str, ...]] = {}
 
     def node_of(self, t: Any) -> int | None:
@@ -72,6 +82,8 @@ class Graph:
         if known is None or key in self._twins or self._result.setdefault(known, row.ref) is not row.ref:
             known = self._node(fn, self._told_apart(fn, key))
             self._result[known] = row.ref
+        if known in self._saves_nothing:
+            self._look_again(known, fn)
         return known
 
     def _told_apart(self, fn: Any, key: Any) -> Any:
@@ -92,6 +104,16 @@ class Graph:
                 return candidate
         self._twins[key] = twins + 1
         return (*key, twins + 1)
+
+    def _look_again(self, node_id: int, fn: Any) -> None:
+        """A node seen from within its op, as by a pack hook, had saved nothing yet."""
+        told: list[dict[str, Any]] = self._saved(node_id, fn)
+        self._saves_nothing[node_id] -= 1
+        if told or not self._saves_nothing[node_id]:
+            del self._saves_nothing[node_id]
+        if told:
+            edges = [[None if n is None else self.node(n), nr] for n, nr in fn.next_functions]
+            self._emit(node_id, self._names[node_id], edges, None, told)
 
     def node(self, fn: Any) -> int:
         """Id of a node; it and the unknown nodes behind it are told of at first sight."""
@@ -119,6 +141,8 @@ class Graph:
                     next_id = self._ids[next_key] = len(self._ids) + 1
                     todo.append((next_id, next_fn))
                 edges.append([next_id, input_nr])
+                self._consumers.setdefault(next_id, []).append(node_id)
+            self._next[node_id] = [n for n, _ in edges if n is not None]
             self._tell(node_id, node, edges)
         return first
 
@@ -129,10 +153,22 @@ class Graph:
         return (fn._sequence_nr(), name)  # numbers are per thread, so not enough
 
     def _tell(self, node_id: int, fn: Any, edges: list[list[int | None]]) -> None:
-        name = type(fn).__name__
+        name = self._names[node_id] = type(fn).__name__
         variable = None
         if name == "AccumulateGrad":
-            variable = self._ledger.tensor(fn.variable).id
+            leaf = self._ledger.tensor(fn.variable)
+            variable = leaf.id
+            storage = self._ledger.storage(fn.variable, leaf)
+            if storage is not None:
+                self.savers.setdefault(storage.id, {})[node_id, "variable"] = None
+        told = self._saved(node_id, fn)
+        if not told and self._fields_of(fn):
+            self._saves_nothing[node_id] = _LOOKS
+        self._emit(node_id, name, edges, variable, told)
+
+    def _emit(
+        self, node_id: int, name: str, edges: list[list[int | None]], variable: int | None, saved: list[Any]
+    ) -> None:
         self._stream.events.append(
             {
                 "kind": "node",
@@ -141,7 +177,7 @@ class Graph:
                 "line": self._now.line,
                 "next_functions": edges,
                 "variable": variable,
-                "saved": self._saved(node_id, fn),
+                "saved": saved,
             }
         )
         self._now.effects.autograd = True
@@ -181,6 +217,8 @@ class Graph:
         version = reading.version_of(data)
         if storage is not None and storage.id >= newest and storage.nbytes <= _LARGEST_SCALAR:
             self._tell_scalar(row, data)
+        if storage is not None:
+            self.savers.setdefault(storage.id, {})[node_id, field] = None
         if storage is not None and version is not None and not field.startswith("ctx."):
             slot = _Slot(node_id, len(told), row.ref, version)
             self._slots.setdefault(storage.id, []).append(slot)
@@ -199,6 +237,56 @@ class Graph:
         if value is not None:
             traits = [{"id": "scalar", "args": {"value": value}}]
             self._stream.events.append({"kind": "traits", "tensor": row.id, "traits": traits})
+
+    def keepers(self, storage: StorageRow) -> list[tuple[int, str]]:
+        """Nodes that keep a storage, as long as they are there themselves, each with its name for it."""
+        return [
+            (node, field)
+            for node, field in self.savers.get(storage.id, ())
+            if node not in self._freed or field.startswith("ctx.")
+        ]
+
+    def is_led_to(self, node: int, known: dict[int, bool]) -> bool:
+        """A live tensor leads to a node. `known` is what was found out a moment ago."""
+        seen, todo = {node}, [node]
+        for each in todo:
+            if (answer := known.get(each)) is not None:
+                if answer:
+                    break
+                continue
+            if self._is_grad_fn(each):
+                break
+            fresh = [n for n in self._consumers.get(each, ()) if n not in seen]
+            seen.update(fresh)
+            todo.extend(fresh)
+        else:
+            known.update(dict.fromkeys(seen, False))
+            return False
+        known[node] = True
+        return True
+
+    def _is_grad_fn(self, node: int) -> bool:
+        by_id = self._ledger.by_id
+        for tensor_id in self._ledger.heads.get(node, ()):
+            row = by_id.get(tensor_id)
+            if row is not None and row.state is not None and row.state[3] == node:
+                return True
+        return False
+
+    def name_of(self, node: int) -> str:
+        """`MulBackward0`."""
+        return self._names[node]
+
+    def behind(self, fn: Any) -> set[int]:
+        """Nodes that a node leads to, itself included."""
+        seen: set[int] = set()
+        todo = [self.node(fn)]
+        while todo and len(seen) < _MOST_NODES:
+            node = todo.pop()
+            if node not in seen:
+                seen.add(node)
+                todo.extend(self._next.get(node, ()))
+        return seen
 
     def check_versions(self, storage: StorageRow) -> None:
         """A storage was written: which saved tensors went stale?"""
@@ -255,6 +343,7 @@ class Graph:
         if freed:
             self._stream.events.append({"kind": "saved-freed", "nodes": freed})
             self._now.effects.autograd = True
+            self.released = True
         return leaves
 
     def _is_freed(self, fn: Any) -> bool:

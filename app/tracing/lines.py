@@ -15,11 +15,10 @@ from .blocks import leaves_block
 from .changes import Effects
 from .folding import Sink
 from .loops import Loop
-from .statements import PROGRAM, StatementMap
+from .statements import COMPREHENSIONS, PROGRAM, StatementMap
 
 _SUSPENDABLE = 0x20 | 0x80 | 0x200  # generator, coroutine, asynchronous generator
 _YIELD = dis.opmap["YIELD_VALUE"]
-_COMPREHENSIONS = frozenset({"<listcomp>", "<genexpr>", "<dictcomp>", "<setcomp>"})
 _QUIET = (StopIteration, StopAsyncIteration, GeneratorExit)
 
 
@@ -222,7 +221,7 @@ class Lines:
         code = frame.f_code
         if code.co_filename != PROGRAM or os.getpid() != self.pid:
             return None
-        if code.co_name in _COMPREHENSIONS:
+        if code.co_name in COMPREHENSIONS:
             return None
         known = frame.f_trace
         watch = getattr(known, "__self__", None)

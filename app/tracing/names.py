@@ -10,7 +10,7 @@ import keyword
 import math
 import types
 from collections import OrderedDict, defaultdict
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import torch
@@ -36,7 +36,6 @@ _PLAIN: set[type] = {
     type(None),
     bytes,
     complex,
-    type,
     range,
     slice,
     types.ModuleType,
@@ -49,6 +48,7 @@ _PLAIN: set[type] = {
     torch.layout,
     torch.Generator,
 }
+_BUFFERS = frozenset({"ndarray", "memoryview", "PyCapsule"})
 _DICTS = (dict, OrderedDict, defaultdict)
 _INDEXED = (torch.nn.Sequential, torch.nn.ModuleList, torch.nn.ParameterList)
 _KEYED = (torch.nn.ModuleDict, torch.nn.ParameterDict)
@@ -58,14 +58,29 @@ _OF_EVERY_MODULE = frozenset(vars(torch.nn.Module()))
 
 Found = list[tuple[str, Any]]
 
+NameOf = Callable[[Any], str | None]
+"""Gives an expression that leads to a tensor, as far as one is known."""
+
 
 class Walk:
     """One walk from one variable. Throw it away before the program goes on: it holds tensors."""
 
-    __slots__ = ("found", "left_out", "looked_at", "program_module", "seen", "visited")
+    __slots__ = (
+        "buffers",
+        "found",
+        "left_out",
+        "looked_at",
+        "name_of",
+        "program_module",
+        "seen",
+        "visited",
+    )
 
-    def __init__(self, program_module: str) -> None:
+    def __init__(self, program_module: str, name_of: NameOf | None = None) -> None:
         self.found: Found = []
+        self.buffers: Found = []
+        """NumPy arrays, memoryviews and capsules, which may keep memory of a tensor."""
+        self.name_of = name_of
         self.looked_at = 0
         self.program_module = program_module
         self.seen: set[int] = set()
@@ -106,6 +121,10 @@ class Walk:
             self._optimizer(path, value, depth)
         elif kind.__module__ == self.program_module:
             self._instance(path, value, kind, depth)
+        elif issubclass(kind, type):
+            self._class(path, value, depth)
+        elif kind.__name__ in _BUFFERS:
+            self.buffers.append((path, value))
         self.seen.discard(id(value))
 
     def _jagged(self, path: str, value: Any) -> None:
@@ -138,7 +157,7 @@ class Walk:
                 return
             if type(item) in _PLAIN:
                 continue
-            text = _key(key)
+            text = key_text(key)
             if text is not None:
                 self.go(f"{path}[{text}]", item, depth + 1)
 
@@ -164,13 +183,13 @@ class Walk:
                 if issubclass(kind, _INDEXED) and not name.isidentifier():
                     inner = f"{path}[{position}]"
                 elif issubclass(kind, _KEYED):
-                    inner = f"{path}[{_key(name)}]"
+                    inner = f"{path}[{key_text(name)}]"
                 else:
-                    inner = _attribute(path, name)
+                    inner = attribute_of(path, name)
                 self.go(inner, item, depth + 1)
         for name, item in dict.items(attributes):
             if name not in _OF_EVERY_MODULE and type(item) not in _PLAIN:
-                self.go(_attribute(path, name), item, depth + 1)
+                self.go(attribute_of(path, name), item, depth + 1)
 
     def _optimizer(self, path: str, optimizer: Any, depth: int) -> None:
         attributes = object.__getattribute__(optimizer, "__dict__")
@@ -184,23 +203,34 @@ class Walk:
             return
         for parameter, entries in dict.items(state):
             if type(entries) is dict and id(parameter) in position:
+                name = None if self.name_of is None else self.name_of(parameter)
                 for key, item in entries.items():
-                    self.go(f"{path}.state[{position[id(parameter)]}][{key!r}]", item, depth + 2)
+                    inner = f"{path}.state[{name or position[id(parameter)]}][{key!r}]"
+                    self.go(inner, item, depth + 2)
+
+    def _class(self, path: str, value: Any, depth: int) -> None:
+        """Attributes of a class of the program itself; what it inherits is its parents'."""
+        members = type.__dict__["__dict__"].__get__(value)
+        if members.get("__module__") != self.program_module:
+            return
+        for name, item in list(members.items())[:MOST_ENTRIES]:
+            if name[:2] != "__" and type(item) not in _PLAIN and isinstance(name, str):
+                self.go(attribute_of(path, name), item, depth + 1)
 
     def _instance(self, path: str, value: Any, kind: type, depth: int) -> None:
-        for name, item in _attributes(value, kind):
+        for name, item in attributes_of(value, kind):
             if type(item) not in _PLAIN:
-                self.go(_attribute(path, name), item, depth + 1)
+                self.go(attribute_of(path, name), item, depth + 1)
 
 
-def _attribute(path: str, name: str) -> str:
+def attribute_of(path: str, name: str) -> str:
     """The expression that gives an attribute, whatever it is called."""
     if name.isidentifier() and not keyword.iskeyword(name):
         return f"{path}.{name}"
-    return f"getattr({path}, {_key(name)})"
+    return f"getattr({path}, {key_text(name)})"
 
 
-def _attributes(value: Any, kind: type) -> Iterator[tuple[str, Any]]:
+def attributes_of(value: Any, kind: type) -> Iterator[tuple[str, Any]]:
     """Instance attributes, slots included, by the type's own descriptors."""
     try:
         attributes = object.__getattribute__(value, "__dict__")
@@ -219,7 +249,7 @@ def _attributes(value: Any, kind: type) -> Iterator[tuple[str, Any]]:
                     continue
 
 
-def _key(key: Any) -> str | None:
+def key_text(key: Any) -> str | None:
     """A dictionary key as it is written, strings in single quotes; None when it cannot be written."""
     kind = type(key)
     if kind is str:
@@ -230,7 +260,7 @@ def _key(key: Any) -> str | None:
     if kind in (int, bool, float, type(None)):
         return repr(key)
     if kind is tuple:
-        parts = [_key(part) for part in key]
+        parts = [key_text(part) for part in key]
         if None in parts:
             return None
         return "(" + ", ".join(map(str, parts)) + ("," if len(parts) == 1 else "") + ")"
@@ -241,7 +271,7 @@ class Names:
     """What each variable of each frame led to at the last look, and what changed since."""
 
     def __init__(self, program_module: str) -> None:
-        self._module = program_module
+        self.module = program_module
         self.frames: dict[int, dict[str, dict[str, int]]] = {0: {}}
         """Frame → variable → expression → tensor id."""
         self.ever: dict[int, set[str]] = {0: set()}
@@ -250,16 +280,23 @@ class Names:
         """Frame and variable → the containers it last led through, by `id`."""
         self.left_out: dict[tuple[int, str], dict[str, tuple[int, int]]] = {}
         """Frame and variable → containers too large to name each entry of."""
+        self.paths_to: dict[int, dict[tuple[int, str], None]] = {}
+        """Tensor id → frames and expressions that lead to it now."""
+        self.lost: list[int] = []
+        """Ids of tensors that an expression no longer leads to, since someone took them."""
 
-    def walk(self, variable: str, value: Any, frame: int | None = None) -> Found:
+    def walk(
+        self, variable: str, value: Any, frame: int | None = None, name_of: NameOf | None = None
+    ) -> Found:
         """Tensors behind a variable, each with its expression.
 
         Args:
             variable: The variable.
             value: Its value.
             frame: Where it is; None when nothing is to be remembered of the walk.
+            name_of: Names parameters whose state an optimizer keeps.
         """
-        walk = Walk(self._module)
+        walk = Walk(self.module, name_of)
         walk.go(variable, value)
         if frame is not None and (walk.visited or (frame, variable) in self.visited):
             self.visited[frame, variable] = walk.visited
@@ -278,6 +315,43 @@ class Names:
             if where == frame and other != variable and not mine.isdisjoint(theirs)
         ]
 
+    def bind(self, frame: int, variable: str, paths: dict[str, int]) -> None:
+        """A variable of a frame leads to these tensors now."""
+        variables = self.frames[frame]
+        before = variables.get(variable) or {}
+        self._forget(frame, {p: t for p, t in before.items() if paths.get(p) != t})
+        for path, tensor_id in paths.items():
+            if before.get(path) != tensor_id:
+                self.paths_to.setdefault(tensor_id, {})[frame, path] = None
+        if paths:
+            variables[variable] = paths
+        else:
+            variables.pop(variable, None)
+
+    def _forget(self, frame: int, paths: dict[str, int]) -> None:
+        for path, tensor_id in paths.items():
+            known = self.paths_to.get(tensor_id)
+            if known is not None:
+                known.pop((frame, path), None)
+                if not known:
+                    del self.paths_to[tensor_id]
+                    self.lost.append(tensor_id)
+
+    def path_to(self, tensor_id: int, frame: int, *, but: str = "") -> str | None:
+        """A short expression of a frame, else of the module, that leads to a tensor.
+
+        Args:
+            tensor_id: The tensor.
+            frame: The frame.
+            but: None that begins so.
+        """
+        places = self.paths_to.get(tensor_id, ())
+        for owner in dict.fromkeys((frame, 0)):
+            paths = [path for where, path in places if where == owner and not (but and path.startswith(but))]
+            if paths:
+                return min(paths, key=lambda path: (len(path), path))
+        return None
+
     def tensors(self, frame: int) -> set[int]:
         """Ids of the tensors that a name of a frame or a global leads to."""
         return {
@@ -289,7 +363,8 @@ class Names:
 
     def leave(self, frame: int) -> None:
         """A frame is gone."""
-        self.frames.pop(frame, None)
+        for paths in self.frames.pop(frame, {}).values():
+            self._forget(frame, paths)
         self.ever.pop(frame, None)
         if frame:
             for seen in (self.visited, self.left_out):

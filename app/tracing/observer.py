@@ -18,6 +18,7 @@ from .contents import FULL_RECORDS, Contents
 from .elsewhere import Elsewhere
 from .exceptions import exception_event
 from .folding import Folding
+from .holders import Holders
 from .lines import FrameWatch, LimitReached, OpenStep
 from .loops import Loops
 from .names import Names
@@ -57,6 +58,7 @@ class StepObserver:
         self._graph = graph
         self._calls = calls
         self._names = names
+        self._holders = Holders(stream, ledger, graph, names)
         self._globals: dict[str, Any] = {}
         self._executed = 0
         self._executions = [0] * len(statements.rows)
@@ -142,6 +144,8 @@ class StepObserver:
             "lamps": lamps,
             "peak_bytes": peak,
         }
+        if self._ledger.suspects or self._names.lost or self._holders.waits:
+            self._guarded(self._holders.settle, self._globals)
         self._loops.ended(step)
         self._folding.end_step(row, step.sink)
         if caller is not None:
@@ -221,14 +225,15 @@ class StepObserver:
         variables = self._globals if step.watch.frame_id == 0 else frame.f_locals
         self._observe(step.watch.frame_id, variables, step.statement)
 
-    def look_for_the_last_time(self) -> None:
-        """The program is over: look at everything once more."""
+    def look_for_the_last_time(self, error: BaseException | None) -> None:
+        """The program is over, with an error or without: look at everything once more."""
         self._credit, self._full_cost = 1 << 60, 0
         if self._calls.busy:
             return
         self._observe(0, self._globals, None)
         self._guarded(self._ledger.record_what_is_left)
         self._guarded(self._ledger.sweep_storages)
+        self._guarded(self._holders.settle_for_good, self._globals, error)
 
     def _observe(self, frame: int, variables: dict[str, Any], statement: int | None) -> None:
         calls = self._calls
@@ -244,11 +249,11 @@ class StepObserver:
         finally:
             calls.busy = False
 
-    def _guarded(self, action: Any) -> None:
+    def _guarded(self, action: Any, *args: Any) -> None:
         self._calls.busy = True
         try:
             with torch._C.DisableTorchFunction(), torch._C._DisableTorchDispatch():
-                action()
+                action(*args)
         except Exception as error:
             self._calls.failures.internal(error)
         finally:
@@ -352,11 +357,15 @@ class StepObserver:
         known = self._names.frames.setdefault(frame, {})
         candidates = list(variables if only is None else only)
         cost = len(candidates) // 8
+
+        def name_of(t: Any) -> str | None:
+            return self._names.path_to(self._ledger.tensor(t).id, frame)
+
         for variable in candidates:
             if variable[:2] == "__" and variable[-2:] == "__":
                 continue
             left_out = self._names.left_out.get((frame, variable))
-            walked = self._names.walk(variable, variables.get(variable), frame)
+            walked = self._names.walk(variable, variables.get(variable), frame, name_of)
             cost += 1 + len(walked)
             paths: dict[str, int] = {}
             for path, t in walked:
@@ -397,10 +406,7 @@ class StepObserver:
 
     def _bind(self, frame: int, variable: str, before: dict[str, int], paths: dict[str, int]) -> None:
         self._stream.events.append({"kind": "names", "frame": frame, "root": variable, "paths": paths})
-        if paths:
-            self._names.frames[frame][variable] = paths
-        else:
-            self._names.frames[frame].pop(variable, None)
+        self._names.bind(frame, variable, paths)
         effects = self._now.effects
         for path in {**before, **paths}:
             old, new = before.get(path), paths.get(path)

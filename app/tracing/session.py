@@ -173,7 +173,7 @@ class _Run:
                     if api_mode is not None:
                         api_mode.__exit__(None, None, None)
                     lines.close_all()
-            observer.look_for_the_last_time()
+            observer.look_for_the_last_time(error)
         observer.close()
         self.faults = calls.failures.faults
         outcome = _outcome(error, confined, self._statements.columns)

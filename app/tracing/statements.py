@@ -10,6 +10,9 @@ from collections.abc import Iterator
 PROGRAM = "<program>"
 """File name of the reader's program in code objects and tracebacks."""
 
+COMPREHENSIONS = frozenset({"<listcomp>", "<genexpr>", "<dictcomp>", "<setcomp>"})
+"""Names of the code of comprehensions, which belong to their statement."""
+
 _BODIES = ("body", "orelse", "finalbody", "handlers", "cases")
 _COMPILER_WORDS = frozenset(
     {"compile", "cond", "while_loop", "export", "jit", "_dynamo", "make_fx", "explain", "script"}

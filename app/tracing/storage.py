@@ -45,6 +45,12 @@ class Ledger:
         self._now = now
         self._contents = contents
         self._tensors: dict[int, TensorRow] = {}
+        self.by_id: dict[int, TensorRow] = {}
+        """Live tensors by our id."""
+        self.suspects: dict[int, StorageRow] = {}
+        """Storages made, or let go of by a name or `.grad`, since someone looked who holds them."""
+        self.heads: dict[int, list[int]] = {}
+        """Node → ids of tensors that had it as their grad_fn."""
         self._storages: dict[int, StorageRow] = {}
         self._foreign: dict[int, StorageRow] = {}
         """Those of them over memory that PyTorch's allocator did not make: only they can overlap others."""
@@ -68,6 +74,7 @@ class Ledger:
         if row is not None and row.ref() is t:
             return row
         row = TensorRow(self._next_tensor, weakref.ref(t, self._on_death(key)))
+        self.by_id[self._next_tensor] = row
         self._next_tensor += 1
         self._tensors[key] = row
         if reading.has_parts(t):
@@ -128,7 +135,7 @@ class Ledger:
             row.foreign = row.odd = reading.is_foreign(untyped)
         self._next_storage += 1
         self._count(row, 1)
-        self._storages[impl] = row
+        self._storages[impl] = self.suspects[row.id] = row
         if row.foreign:
             self._foreign[row.id] = row
         self._emit_storage(row)
@@ -208,7 +215,11 @@ class Ledger:
             if old is None:
                 self._new_rows.append(row)
             self._emit_tensor(row, state)
+            if node is not None and (old is None or old[3] != node):
+                self.heads.setdefault(node, []).append(row.id)
             if old is not None:
+                if old[4] is not None and old[4] != state[4]:
+                    self.suspect((old[4],))
                 layers = layers_between(old, state)
                 self._now.effects.touch(row.id, layers)
                 if "data" in layers:
@@ -346,6 +357,7 @@ class Ledger:
         self._let_go.clear()
         told = []
         for row in dead:
+            self.by_id.pop(row.id, None)
             storage = row.storage
             if storage is not None:
                 storage.tensors.pop(row.id, None)
@@ -377,6 +389,23 @@ class Ledger:
             self._count(row, -1)
         if freed:
             self._stream.events.append({"kind": "freed", "storages": sorted(freed), "line": self._now.line})
+
+    def suspect(self, tensor_ids: Iterable[int]) -> None:
+        """Who led to these tensors, and so to their `.grad`, does so no more."""
+        for tensor_id in tensor_ids:
+            row = self.by_id.get(tensor_id)
+            grad = None if row is None or row.state is None else row.state[4]
+            for each in (row, None if grad is None else self.by_id.get(grad)):
+                if each is not None and each.storage is not None:
+                    self.suspects[each.storage.id] = each.storage
+
+    def storages(self) -> list[StorageRow]:
+        """Storages whose bytes are there, oldest first."""
+        return list(self._storages.values())
+
+    def is_there(self, row: StorageRow) -> bool:
+        """A storage was not freed yet."""
+        return self._storages.get(row.impl) is row
 
     def siblings(self, row: StorageRow) -> list[Any]:
         """Live tensors on a storage. The caller drops them before the program goes on."""

@@ -5,7 +5,7 @@
  * holds a storage, how tensors are called. Values are not decoded here; a state carries bytes.
  */
 import type { Step, StorageBytes, TensorView, Trace } from "../schema/trace.gen";
-import type { ApiNow, NodeNow, OpNow, State, StorageNow, TensorNow } from "./state";
+import { UNNAMED_HOLDERS, type ApiNow, type NodeNow, type OpNow, type State, type StorageNow, type TensorNow } from "./state";
 import { World, type StorageRecord, type TraceEvent } from "./world";
 
 /** Snapshots per trace: enough that a jump folds a small part, few enough to stay small. */
@@ -281,7 +281,7 @@ function scalars(world: World, live: ReadonlySet<number>): ReadonlyMap<number, s
   return found;
 }
 
-/** Storage id → who keeps it: names, `.grad` of names, saved slots. */
+/** Storage id → who keeps it: names, `.grad` of names, graph nodes; else what a search found. */
 function heldBy(world: World, live: ReadonlySet<number>, trace: Trace): ReadonlyMap<number, readonly string[]> {
   const holders = new Map<number, string[]>();
   const hold = (storage: number | null | undefined, holder: string): void => {
@@ -291,12 +291,12 @@ function heldBy(world: World, live: ReadonlySet<number>, trace: Trace): Readonly
     else list.push(holder);
   };
   for (const frame of world.names.keys()) {
-    const place = frame === 0 ? "" : ` (in ${world.functions.get(frame) ?? "?"})`;
+    const place = frame === 0 ? "" : `${ownName(world.functions.get(frame) ?? "?")}: `;
     for (const [path, id] of world.bindings(frame)) {
       const tensor = world.tensors.get(id);
-      hold(tensor?.storage, path + place);
+      hold(tensor?.storage, place + path);
       const grad = tensor?.grad ?? null;
-      if (grad !== null) hold(world.tensors.get(grad)?.storage, `${path}.grad${place}`);
+      if (grad !== null) hold(world.tensors.get(grad)?.storage, `${place}${path}.grad`);
     }
   }
   for (const id of [...live].sort((a, b) => a - b)) {
@@ -307,8 +307,17 @@ function heldBy(world: World, live: ReadonlySet<number>, trace: Trace): Readonly
       if (freed && isReleased(slot.field)) continue;
       hold(slot.storage, `${trace.names[node.name] ?? ""}#${id}.${slot.field}`);
     }
+    if (node.variable !== null) hold(world.tensors.get(node.variable)?.storage, `${trace.names[node.name] ?? ""}#${id}.variable`);
+  }
+  for (const [id, { by, holders: found }] of world.searched) {
+    if (!holders.has(id)) holders.set(id, found.length > 0 ? [...found] : [UNNAMED_HOLDERS[by] ?? ""]);
   }
   return holders;
+}
+
+/** A function's name without the functions it is defined in: `add` of `make.<locals>.add`. */
+function ownName(qualified: string): string {
+  return qualified.split("<locals>.").at(-1) ?? qualified;
 }
 
 /** Backward releases a saved tensor of this name; an attribute of a custom function's `ctx` stays. */

@@ -27,6 +27,12 @@ export interface TensorNow {
   readonly summary: TensorSummary | null;
 }
 
+/** Who keeps a storage when no name reaches it, as the state document says it; views say it in their language. */
+export const UNNAMED_HOLDERS: Readonly<Record<string, string>> = {
+  cycle: "unreachable until garbage collection",
+  unknown: "something the program's names do not reach",
+};
+
 /** A storage at this step. */
 export interface StorageNow {
   readonly id: number;
@@ -43,7 +49,7 @@ export interface StorageNow {
   readonly tensors: readonly number[];
   /** The number of the program that it holds for a node, as in `w * 2`; null for all others. */
   readonly scalar: string | null;
-  /** Who keeps it: names, `w.grad`, `MulBackward0#5.self`. */
+  /** Who keeps it: names, `f: x`, `w.grad`, `MulBackward0#5.self`, `f.__defaults__[0]`, or one of `UNNAMED_HOLDERS`. */
   readonly heldBy: readonly string[];
 }
 

@@ -5,7 +5,7 @@
  * state that views read. Entries are replaced, never changed, so that a copy of the maps is a
  * snapshot.
  */
-import type { GraphNode, Step, StorageBytes, TensorState, TensorTrait, TensorValues, Trace } from "../schema/trace.gen";
+import type { GraphNode, Step, StorageBytes, StorageHeld, TensorState, TensorTrait, TensorValues, Trace } from "../schema/trace.gen";
 import { LAYERS, type Layer } from "./state";
 
 export type TraceEvent = Step["events"][number];
@@ -39,6 +39,8 @@ export class World {
   readonly functions: Map<number, string>;
   readonly peak: Map<string, number>;
   readonly lamps: Map<number, readonly Layer[]>;
+  /** Storage id → what a search for its holders found, of storages that nothing else accounts for. */
+  readonly searched: Map<number, StorageHeld>;
   stdout: string;
 
   constructor(from?: World) {
@@ -54,6 +56,7 @@ export class World {
     this.functions = new Map(from?.functions);
     this.peak = new Map(from?.peak);
     this.lamps = new Map(from?.lamps);
+    this.searched = new Map(from?.searched);
     this.stdout = from?.stdout ?? "";
   }
 
@@ -90,7 +93,11 @@ export class World {
       case "freed":
         for (const id of event.storages) {
           this.replaceStorage(id, { freed: true, freedLine: event.line, bytes: null });
+          this.searched.delete(id);
         }
+        break;
+      case "held":
+        this.searched.set(event.storage, event);
         break;
       case "gone":
         for (const id of event.tensors) {

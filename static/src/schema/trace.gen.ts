@@ -279,6 +279,7 @@ export interface Step {
     | UntypedStorage
     | StorageBytes
     | StorageFreed
+    | StorageHeld
     | TensorState
     | TensorValues
     | TensorTraits
@@ -375,6 +376,25 @@ export interface StorageFreed {
    * First line of the statement that was running.
    */
   line: number | null;
+}
+/**
+ * Who keeps a storage that no name, no `.grad` and no saved tensor accounts for: what a search found.
+ */
+export interface StorageHeld {
+  kind: "held";
+  /**
+   * The storage's id.
+   */
+  storage: number;
+  /**
+   * `name`: something the program's names reach; `cycle`: only objects that keep each other, until the
+   * garbage collector runs; `unknown`: something the program's names do not reach.
+   */
+  by: "name" | "cycle" | "unknown";
+  /**
+   * For `name` how a name reaches it: `f.__defaults__[0]`, `keep.__traceback__ › f: x`.
+   */
+  holders: string[];
 }
 /**
  * A tensor came to be known or changed: its whole state, values aside.

@@ -6,7 +6,7 @@ import type { State, StorageNow, TensorNow } from "../model/state";
 import type { TensorView } from "../schema/trace.gen";
 import { storageBadge, swatch, tuple } from "./badge";
 import { el, type Child } from "./dom";
-import { Readout } from "./readout";
+import { Readout, unnamedHolder } from "./readout";
 import { ReadingPicture } from "./reading";
 import { pick, type Say } from "./view";
 
@@ -130,6 +130,11 @@ export class Detail {
     const { heldBy } = storage;
     this.holders.replaceChildren();
     if (storage.freed) return;
+    const unnamed = unnamedHolder(heldBy[0]);
+    if (unnamed !== null) {
+      this.holders.append(this.say(unnamed));
+      return;
+    }
     this.holders.replaceChildren(el("span", { class: "mute" }, this.say(heldBy.length === 0 ? "ui.memory.heldByNobody" : "ui.memory.heldBy")));
     for (const holder of heldBy.slice(0, MOST_HOLDERS)) {
       this.holders.append(" ", el("code", { class: holder.includes("#") ? "holder holder-saved" : "holder" }, holder));

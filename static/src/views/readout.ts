@@ -5,7 +5,7 @@
  */
 import { readingsOf, windowOf, type Looking, type Window } from "../layout/focus";
 import { readValue, exactText, shortDtype } from "../layout/values";
-import type { State, StorageNow, TensorNow } from "../model/state";
+import { UNNAMED_HOLDERS, type State, type StorageNow, type TensorNow } from "../model/state";
 import { element, swatch } from "./badge";
 import { el } from "./dom";
 import { pick, type Say } from "./view";
@@ -130,6 +130,12 @@ export class Readout {
 /** A tensor's first name, or words for one that has none. */
 export function nameOf(tensor: TensorNow, say: Say): string {
   return tensor.names[0] ?? say("ui.memory.unnamed");
+}
+
+/** The message for a holder that has no expression; null for one that has. */
+export function unnamedHolder(holder: string | undefined): string | null {
+  if (holder === UNNAMED_HOLDERS["cycle"]) return "ui.memory.heldByCycle";
+  return holder === UNNAMED_HOLDERS["unknown"] ? "ui.memory.heldByUnknown" : null;
 }
 
 /** `S2 freed by line 9`; beside its label without the name. */

@@ -17,7 +17,7 @@ import { Detail } from "./detail";
 import { el } from "./dom";
 import { Pixels } from "./pixels";
 import { Cells } from "./place";
-import { freedText, nameOf } from "./readout";
+import { freedText, nameOf, unnamedHolder } from "./readout";
 import { pick, type Say, type View } from "./view";
 
 const MOST_ROWS = 5;
