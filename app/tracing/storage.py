@@ -366,7 +366,7 @@ class Ledger:
                 told.append(row.id)
         if told:
             self._stream.events.append({"kind": "gone", "tensors": sorted(told)})
-        self._free(storage for storage in candidates if self._expired(storage.impl))
+        self._free(s for s in candidates if self._storages.get(s.impl) is s and self._expired(s.impl))
 
     def sweep_storages(self) -> None:
         """Look at every storage: owners that are not tensors may have let go of one."""
@@ -375,13 +375,14 @@ class Ledger:
 
     def expire(self, rows: list[StorageRow]) -> None:
         """Tell which of these storages went, between two ops of one statement."""
-        self._free([row for row in rows if row.impl in self._storages and self._expired(row.impl)])
+        self._free([row for row in rows if self._storages.get(row.impl) is row and self._expired(row.impl)])
 
-    def _free(self, rows: Any) -> None:
+    def _free(self, rows: Iterable[StorageRow]) -> None:
         freed = []
         for row in rows:
-            if self._storages.pop(row.impl, None) is None:
-                continue
+            if self._storages.get(row.impl) is not row:
+                continue  # told before; its address may be another's by now
+            del self._storages[row.impl]
             self._release(row.impl)
             freed.append(row.id)
             self._now.effects.free(row.id)

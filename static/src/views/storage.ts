@@ -268,7 +268,7 @@ class PlacePicture {
     const names = tensors.filter((tensor) => tensor.names.length > 0).map((tensor) => nameOf(tensor, say));
     const about = storage.freed ? freedText(say, storage, false) : this.aboutText(storage, tensors[0]?.version ?? null, names.length);
     const number = storage.scalar === null ? undefined : say("trait.scalar", { value: storage.scalar });
-    const unnamed = this.place.kind === "chip" && !storage.freed ? (number ?? storage.heldBy[0] ?? say("ui.memory.unnamed")) : "";
+    const unnamed = this.place.kind === "chip" && !storage.freed ? (number ?? this.heldBy(storage)) : "";
     const label = names.length === 0 ? unnamed : names.length > 3 ? `${names.slice(0, 3).join(", ")}, …` : names.join(", ");
     const key = `${storage.id}|${label}|${about}`;
     if (key === this.headKey) return;
@@ -280,6 +280,12 @@ class PlacePicture {
     else this.head.replaceChildren(badge, called);
     this.about.textContent = about;
     this.about.title = about;
+  }
+
+  /** What is said of a storage whose tensors have no name. */
+  private heldBy({ heldBy }: StorageNow): string {
+    const [first] = heldBy;
+    return first === undefined || unnamedHolder(first) !== null ? this.whole.say("ui.memory.unnamed") : first;
   }
 
   private aboutText(storage: StorageNow, version: number | null, names: number): string {
