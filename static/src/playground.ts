@@ -5,6 +5,7 @@
  * example comes with its recorded trace; everything else is run.
  */
 import { draftFor, keepDraft, placeOf } from "./model/draft";
+import { drawsNumbers, otherSeed } from "./model/chance";
 import { carriesProgram, linkTo, readLink } from "./model/link";
 import type { Messages } from "./model/messages";
 import { Problem, runProgram, type Progress } from "./model/run";
@@ -45,6 +46,7 @@ class Playground {
   private readonly run = el("button", { type: "button", class: "button primary run-button" });
   private readonly cancel = el("button", { type: "button", class: "button" });
   private readonly edit = el("button", { type: "button", class: "small-button edit-button", "aria-pressed": "false" });
+  private readonly again = el("button", { type: "button", class: "small-button", hidden: true });
   private readonly menu = el("select", { class: "example-menu" });
   private readonly notice = el("p", { class: "notice problem", role: "alert", hidden: true });
   private readonly editing = el("div", { class: "code-editor", hidden: true });
@@ -54,6 +56,8 @@ class Playground {
   /** The example whose recorded trace is shown; null when the program is the reader's. */
   private example: Example | null = null;
   private shownSource = "";
+  /** Of the random numbers that are shown. */
+  private seed = 0;
   private saving: ReturnType<typeof setTimeout> | undefined;
   private progress: Progress | null = null;
   private readonly stage = el("div", { class: "playground" });
@@ -85,7 +89,7 @@ class Playground {
     const draft = draftFor(placeOf(location));
     if (draft !== null && (draft.ran || carriesProgram(location.hash))) {
       const { step } = await readLink(location.hash);
-      await this.showOwn(draft.source, step);
+      await this.showOwn(draft.source, step, draft.seed);
       return;
     }
     if (carriesProgram(location.hash)) {
@@ -100,9 +104,9 @@ class Playground {
     this.edited();
   }
 
-  private async showOwn(source: string, step: number | null): Promise<void> {
+  private async showOwn(source: string, step: number | null, seed: number): Promise<void> {
     this.showSource(source);
-    if (this.limits.run) await this.runSource(source, step ?? Number.MAX_SAFE_INTEGER);
+    if (this.limits.run) await this.runSource(source, step ?? Number.MAX_SAFE_INTEGER, seed);
     else this.complain(new Problem("sandbox-unavailable", this.limits.reason ?? ""));
   }
 
@@ -119,7 +123,10 @@ class Playground {
     }
     this.edit.addEventListener("click", () => this.toggleEditor());
     this.labelEdit();
-    this.player.codeTools.append(this.edit);
+    this.again.textContent = this.say("ui.run.again");
+    this.again.title = this.say("ui.run.again-title");
+    this.again.addEventListener("click", () => void this.runAgain());
+    this.player.codeTools.append(this.again, this.edit);
     this.menu.setAttribute("aria-label", this.say("ui.examples.label"));
     this.menu.append(el("option", { value: "" }, this.say("ui.examples.label")));
     for (const { id, title } of this.examples) this.menu.append(el("option", { value: id }, title));
@@ -139,7 +146,7 @@ class Playground {
       this.show((await response.json()) as Trace, step, example);
       this.tell(this.say("ui.run.recorded", this.facts()));
     } catch {
-      if (example !== null && this.limits.run) await this.runSource(example.source, step);
+      if (example !== null && this.limits.run) await this.runSource(example.source, step, 0);
       else this.complain(new Problem("unreachable", ""));
     }
   }
@@ -149,6 +156,8 @@ class Playground {
     if (!this.stage.isConnected) this.place.replaceWith(this.stage);
     this.example = example;
     this.shownSource = trace.source;
+    this.seed = trace.environment.seed;
+    this.again.hidden = !this.limits.run || !drawsNumbers(trace);
     this.menu.value = example?.id ?? "";
     this.player.load(trace, step ?? trace.steps.length);
     if (this.editor.source !== trace.source) this.editor.source = trace.source;
@@ -198,10 +207,17 @@ class Playground {
       this.complain(new Problem("sandbox-unavailable", this.limits.reason ?? ""));
       return;
     }
-    await this.runSource(this.editor.source, null);
+    await this.runSource(this.editor.source, null, this.seed);
   }
 
-  private async runSource(source: string, step: number | null): Promise<void> {
+  /** The program that is shown, with other random numbers, at the step that is shown. */
+  private async runAgain(): Promise<void> {
+    if (this.running !== null) return;
+    await this.runSource(this.shownSource, this.player.step, otherSeed(this.seed));
+    this.again.focus();
+  }
+
+  private async runSource(source: string, step: number | null, seed: number): Promise<void> {
     this.running?.abort();
     const control = new AbortController();
     this.running = control;
@@ -211,7 +227,7 @@ class Playground {
     try {
       let seconds = "";
       let early: Compared | null = null;
-      const trace = await runProgram(source, control.signal, {
+      const trace = await runProgram(source, seed, control.signal, {
         progress: (now) => (this.progress = now),
         compared: (result) => {
           if (seconds === "") early = result;
@@ -337,7 +353,7 @@ class Playground {
     clearTimeout(this.saving);
     const own = this.example === null || this.editor.source !== this.shownSource;
     const step = this.player.step;
-    const hash = own ? await linkTo(this.editor.source, step) : `#step=${step}`;
+    const hash = own ? await linkTo(this.editor.source, step, this.seed) : `#step=${step}`;
     if (hash === location.hash) return;
     if (how === "push") history.pushState(null, "", hash);
     else history.replaceState(null, "", hash);
@@ -348,7 +364,7 @@ class Playground {
   private keep(): void {
     const ran = this.editor.source === this.shownSource;
     if (this.example !== null && ran) keepDraft(null);
-    else keepDraft({ source: this.editor.source, ran, place: placeOf(location) });
+    else keepDraft({ source: this.editor.source, seed: this.seed, ran, place: placeOf(location) });
   }
 
   /** Shows what the address says now, after Back, Forward or an edit by hand. */
@@ -361,14 +377,14 @@ class Playground {
       else await this.showRecorded(example, example?.src ?? null, step);
       return;
     }
-    const { source, step } = await readLink(location.hash);
+    const { source, step, seed } = await readLink(location.hash);
     if (source === null) this.complain(new Problem("unreadable-link", ""));
-    else if (source === this.shownSource) this.player.place(step ?? this.player.steps);
-    else await this.showOwn(source, step);
+    else if (source === this.shownSource && seed === this.seed) this.player.place(step ?? this.player.steps);
+    else await this.showOwn(source, step, seed);
   }
 
   private async share(): Promise<void> {
-    const hash = await linkTo(this.editor.source, this.player.step);
+    const hash = await linkTo(this.editor.source, this.player.step, this.seed);
     const page = new URL("/playground", location.href);
     const frame = new URL("/embed/v1/", location.href);
     const title = this.say("ui.share.frame-title");

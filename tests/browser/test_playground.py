@@ -305,3 +305,27 @@ def test_a_program_stopped_for_its_time_says_which_line_ran_and_what_to_do(open_
 
     expect(page.locator(".outcome-line")).to_contain_text(re.compile(r"Line [23] ran [\d,]+ times"))
     expect(page.locator(".outcome-line")).to_contain_text("Run fewer iterations")
+
+
+def test_new_numbers_run_the_program_again_and_the_address_keeps_them(open_page: Open) -> None:
+    page = open_page("/playground?lang=en")
+    again = page.get_by_role("button", name="New numbers")
+
+    def printed() -> str:
+        expect(page.locator(".run-status")).to_contain_text("ran in")
+        page.get_by_role("tab", name="Output").click()
+        return page.locator("pre.output").inner_text()
+
+    run(page, "import torch\nx = torch.rand(1)\nprint(x.item())\n")
+    expect(again).to_be_visible()
+    first = printed()
+    again.click()
+    expect(page).to_have_url(re.compile(r"&seed=\d+"))
+    second = printed()
+    assert second != first
+    page.reload()
+    assert printed() == second
+    # a program that draws none, or seeds itself, has no other numbers
+    for source in ("x = 1\n", "import torch\ntorch.manual_seed(1)\nx = torch.rand(1)\n"):
+        run(page, source)
+        expect(again).to_be_hidden()

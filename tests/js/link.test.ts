@@ -8,12 +8,12 @@ for (const source of ["", "x = 1\n", "# 张量 😀\r\n\ttorch\u0000", "x = torc
     const hash = await linkTo(source, 7);
 
     assert.match(hash, /^#z=[\w-]*&step=7$/);
-    assert.deepEqual(await readLink(hash), { source, step: 7 });
+    assert.deepEqual(await readLink(hash), { source, step: 7, seed: 0 });
   });
 }
 
 test("a program may stand in the address as it is, a plus sign is a plus sign", async () => {
-  assert.deepEqual(await readLink("#code=a+b%20%3D%201"), { source: "a+b = 1", step: null });
+  assert.deepEqual(await readLink("#code=a+b%20%3D%201"), { source: "a+b = 1", step: null, seed: 0 });
   assert.ok(carriesProgram("#step=2&code=x"));
   assert.ok(!carriesProgram("#step=2"));
 });
@@ -34,4 +34,12 @@ test("a small address cannot unpack to a huge program", async () => {
 
   assert.ok(bomb.length < 10_000);
   assert.equal((await readLink(bomb)).source, null);
+});
+
+test("a seed goes with the program it belongs to, and one that is no number is none", async () => {
+  const hash = await linkTo("torch.rand(2)", 3, 41);
+
+  assert.match(hash, /&seed=41&step=3$/);
+  assert.deepEqual(await readLink(hash), { source: "torch.rand(2)", step: 3, seed: 41 });
+  assert.equal((await readLink("#code=x&seed=1e9")).seed, 0);
 });

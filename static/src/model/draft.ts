@@ -5,9 +5,10 @@
  * or a visit to another page would lose it. A frame without storage keeps nothing.
  */
 
-/** A program, whether it has run, and the address it was written at. */
+/** A program, its seed, whether it has run, and the address it was written at. */
 export interface Draft {
   readonly source: string;
+  readonly seed: number;
   readonly ran: boolean;
   readonly place: string;
 }
@@ -48,6 +49,6 @@ export function draftFor(place: string): Draft | null {
 
 function isDraft(value: unknown): value is Draft {
   if (typeof value !== "object" || value === null) return false;
-  const { source, ran, place } = value as Partial<Record<keyof Draft, unknown>>;
-  return typeof source === "string" && typeof ran === "boolean" && typeof place === "string";
+  const { source, seed, ran, place } = value as Partial<Record<keyof Draft, unknown>>;
+  return typeof source === "string" && Number.isSafeInteger(seed) && typeof ran === "boolean" && typeof place === "string";
 }

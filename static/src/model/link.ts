@@ -4,19 +4,20 @@
  * The part after the hash never reaches a server.
  */
 
-/** What an address says: a program, and the step to show. */
+/** What an address says: a program, the step to show, the seed of its random numbers (0 unless it says so). */
 export interface Link {
   readonly source: string | null;
   readonly step: number | null;
+  readonly seed: number;
 }
 
 /** A decompressed program larger than this is no program of ours. */
 const MOST_BYTES = 1 << 20;
 
-/** The hash of an address for a program and a step. */
-export async function linkTo(source: string, step: number | null): Promise<string> {
+/** The hash of an address for a program, a step and a seed. */
+export async function linkTo(source: string, step: number | null, seed = 0): Promise<string> {
   const packed = await squeeze(new TextEncoder().encode(source));
-  return `#z=${packed}${step === null ? "" : `&step=${step}`}`;
+  return `#z=${packed}${seed === 0 ? "" : `&seed=${seed}`}${step === null ? "" : `&step=${step}`}`;
 }
 
 /** Reads a hash. A program that cannot be read is null: the caller says so. */
@@ -24,12 +25,17 @@ export async function readLink(hash: string): Promise<Link> {
   const parts = new URLSearchParams(hash.replace(/^#/, "").replaceAll("+", "%2B"));
   const [packed, code] = [parts.get("z"), parts.get("code")];
   const source = packed === null ? code : await unpack(packed);
-  return { source, step: stepOf(parts) };
+  return { source, step: stepOf(parts), seed: seedOf(parts) };
 }
 
 /** True when an address carries a program. */
 export function carriesProgram(hash: string): boolean {
   return /[#&](z|code)=/.test(hash);
+}
+
+function seedOf(parts: URLSearchParams): number {
+  const text = parts.get("seed") ?? "";
+  return /^\d{1,8}$/.test(text) ? Number(text) : 0;
 }
 
 /** `step=7`, or Python Tutor's `curInstr=6`, which counts from 0. */

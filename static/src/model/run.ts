@@ -50,13 +50,13 @@ export interface Listener {
  * Runs a program; answers its trace as soon as there is one. Rejects with a `Problem`, or with an
  * `AbortError` when `signal` says so. A trace whose comparison is pending is followed by `compared`.
  */
-export async function runProgram(source: string, signal: AbortSignal, listener: Listener): Promise<Trace> {
+export async function runProgram(source: string, seed: number, signal: AbortSignal, listener: Listener): Promise<Trace> {
   let response: Response;
   try {
     response = await fetch("/api/trace", {
       method: "POST",
       headers: { "Content-Type": "application/json", Accept: "application/x-ndjson" },
-      body: JSON.stringify({ source, device: "auto" }),
+      body: JSON.stringify({ source, device: "auto", seed }),
       signal,
     });
   } catch (error) {
