@@ -228,10 +228,12 @@ def _serve(options: argparse.Namespace) -> int:
     if options.device not in ("auto", *DEVICES_CONFINED):
         raise DeviceUnavailable(options.device, DEVICES_CONFINED)
     settings = Settings.from_env()
+    if settings.unsafe_no_sandbox:
+        print(text_of("en", "cli.unsafe", {}), file=sys.stderr)
     if settings.lessons is not None and not settings.lessons.is_dir():
         raise _Usage(f"{settings.lessons} is not a folder")
     if settings.require_sandbox:
-        trace_once(TraceRequest(source=""), settings.limits)
+        trace_once(TraceRequest(source=""), settings.limits, settings.profile)
     configure(settings.log, logging.WARNING if settings.host == "127.0.0.1" else logging.INFO)
     uvicorn.run(
         "tensor_anatomy.main:create_app",
@@ -274,7 +276,10 @@ def _run_confined(options: argparse.Namespace, source: str, settings: Settings) 
             "Keep the lines that show the problem and remove the rest."
         )
     request = TraceRequest(source=source, device=options.device, seed=options.seed)
-    return trace_once(request, settings.limits, compare=settings.compare)
+    try:
+        return trace_once(request, settings.limits, settings.sandbox, compare=settings.compare)
+    except SandboxUnavailable as e:
+        raise SandboxUnavailable(f"{e.reason}\n{text_of(_language(options), 'cli.no-sandbox', {})}") from e
 
 
 def _status(trace: Trace) -> int:

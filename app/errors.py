@@ -51,6 +51,18 @@ class SandboxUnavailable(AppError):
         self.reason = reason
 
 
+class NotFromHere(AppError):
+    """Programs run without a sandbox here, and the request does not come from this machine's own reader."""
+
+    code = "loopback-only"
+
+    def __init__(self) -> None:
+        super().__init__(
+            "This server runs programs without a sandbox and answers its own machine only, at "
+            "http://127.0.0.1 or http://localhost, and no other site's pages."
+        )
+
+
 class ReplyInvalid(AppError):
     """Bytes from a sandbox are not a valid part of a trace."""
 

@@ -13,7 +13,7 @@ from fastapi import FastAPI
 
 from .drawing import draw
 from .errors import SandboxUnavailable
-from .execution import Pool
+from .execution import Pool, ZygoteClient
 from .explaining import explain, with_comparison
 from .lessons.catalog import BUILT_IN, load
 from .results import Shared, Store, code_fingerprint, key_of
@@ -60,7 +60,7 @@ class PoolRunner:
             state=pool.state,
             reason=pool.reason,
             torch=pool.torch,
-            profile=None if not pool.layers else "strict",
+            profile=pool.profile,
             layers=pool.layers,
             devices=pool.devices,
             queue=QueueStatus(
@@ -84,8 +84,12 @@ class SharedRunner:
         self.status = runner.status
 
     def _key_of(self, request: TraceRequest) -> str | None:
-        torch = self._runner.status().torch
-        return None if torch is None else key_of(request, self._limits, torch=torch, code=self._code)
+        status = self._runner.status()
+        if status.torch is None:
+            return None
+        # How it is confined decides what a program can do, so it is part of what ran it.
+        ran_by = f"{status.torch} {status.profile}"
+        return key_of(request, self._limits, torch=ran_by, code=self._code)
 
 
 def create_app(settings: Settings | None = None) -> FastAPI:
@@ -98,7 +102,13 @@ def create_app(settings: Settings | None = None) -> FastAPI:
         LessonInvalid: A lesson is not as it must be.
     """
     settings = settings or Settings.from_env()
-    pool = Pool(settings.limits, slots=settings.sandboxes, queue=settings.queue, compare=settings.compare)
+    pool = Pool(
+        settings.limits,
+        slots=1 if settings.unsafe_no_sandbox else settings.sandboxes,
+        queue=settings.queue,
+        compare=settings.compare,
+        zygote=ZygoteClient(settings.profile),
+    )
 
     store = None if settings.cache is None else Store.open(settings.cache, most_bytes=settings.cache_bytes)
     metrics = Metrics()
@@ -114,6 +124,10 @@ def create_app(settings: Settings | None = None) -> FastAPI:
                 if settings.require_sandbox:
                     raise SandboxUnavailable(status.reason or "")
                 log.warning("programs are not run on this machine", reason=status.reason)
+            elif settings.unsafe_no_sandbox:
+                log.warning("PROGRAMS RUN WITHOUT A SANDBOX: whoever reaches this server is trusted")
+            else:
+                log.info("programs are confined", profile=status.profile, layers=status.layers)
             for warning in status.warnings:
                 log.warning(warning)
             yield
@@ -129,6 +143,7 @@ def create_app(settings: Settings | None = None) -> FastAPI:
             frame_ancestors=settings.frame_ancestors,
             public_url=settings.public_url,
             api_origins=settings.api_origins,
+            unsafe=settings.unsafe_no_sandbox,
         ),
         version=version("tensor-anatomy"),
         metrics=metrics if settings.metrics else None,

@@ -7,12 +7,17 @@ import os
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from ipaddress import ip_address
 from pathlib import Path
 from typing import Literal
 
+from .profiles import ProfileChoice
 from .schema import Limits
 
 KIB, MIB = 1024, 1024 * 1024
+
+UNSAFE = "TENSOR_ANATOMY_UNSAFE_NO_SANDBOX"
+_THE_WORDS = "i-trust-every-user"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -40,6 +45,14 @@ class Settings:
 
     require_sandbox: bool = False
     """REQUIRE_SANDBOX: `1` refuses to start where programs cannot be confined."""
+
+    sandbox: ProfileChoice = "auto"
+    """SANDBOX: how programs are confined: `strict`, `strict+bwrap`, `sealed`, or `auto`, the strongest of
+    them that holds here."""
+
+    unsafe_no_sandbox: bool = False
+    """TENSOR_ANATOMY_UNSAFE_NO_SANDBOX: `i-trust-every-user` runs programs without a sandbox, for this
+    machine alone: whoever reaches the server can do what its user can."""
 
     sandboxes: int = field(default_factory=lambda: os.cpu_count() or 1)
     """SANDBOXES: programs that run at the same time; one per core."""
@@ -93,6 +106,22 @@ class Settings:
     log: Literal["text", "json"] = "text"
     """LOG: `json` writes the log as lines of JSON."""
 
+    def __post_init__(self) -> None:
+        if not self.unsafe_no_sandbox:
+            return
+        if self.require_sandbox or self.sandbox != "auto":
+            raise SettingInvalid(f"{UNSAFE} and a sandbox that is asked for contradict each other")
+        if not is_loopback(self.host):
+            raise SettingInvalid(
+                f"{UNSAFE} is for this machine alone: the server listens on 127.0.0.1, ::1 or localhost, "
+                f"not on {self.host}"
+            )
+
+    @property
+    def profile(self) -> ProfileChoice:
+        """How programs are confined."""
+        return "none" if self.unsafe_no_sandbox else self.sandbox
+
     @property
     def limits(self) -> Limits:
         """The limits of one run."""
@@ -142,6 +171,20 @@ def _users_cache(variables: Mapping[str, str]) -> Path | None:
     return Path(home) / ".cache" / "tensor-anatomy" if home else None
 
 
+def is_loopback(host: str) -> bool:
+    """Whether nobody on another machine reaches a server that listens there.
+
+    >>> is_loopback("127.0.0.1"), is_loopback("localhost"), is_loopback("0.0.0.0"), is_loopback("")
+    (True, True, False, False)
+    """
+    if host == "localhost":
+        return True
+    try:
+        return ip_address(host).is_loopback
+    except ValueError:
+        return False
+
+
 class SettingInvalid(ValueError):
     """A variable of the environment does not hold what it should."""
 
@@ -164,6 +207,19 @@ def _switch(text: str) -> bool:
     if text.lower() not in {"0", "1", "true", "false", "yes", "no"}:
         raise ValueError("it must be 1 or 0")
     return text.lower() in {"1", "true", "yes"}
+
+
+def _confinement(text: str) -> str:
+    offered = ("auto", "strict", "strict+bwrap", "sealed")
+    if text not in offered:
+        raise ValueError(f"it must be one of {', '.join(offered)}")
+    return text
+
+
+def _opt_out(text: str) -> bool:
+    if text != _THE_WORDS:
+        raise ValueError(f"only the words {_THE_WORDS} run programs without a sandbox")
+    return True
 
 
 def _line(text: str) -> str:
@@ -201,6 +257,8 @@ _VARIABLES: dict[str, tuple[str, Callable[[str], object]]] = {
     "api_origins": ("API_ORIGINS", _origins),
     "lessons": ("LESSONS", Path),
     "require_sandbox": ("REQUIRE_SANDBOX", _switch),
+    "sandbox": ("SANDBOX", _confinement),
+    "unsafe_no_sandbox": (UNSAFE, _opt_out),
     "sandboxes": ("SANDBOXES", _count),
     "queue": ("QUEUE", _count),
     "compare": ("COMPARE", _switch),

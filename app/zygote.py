@@ -1,10 +1,9 @@
 """The root of the sandbox: imports torch once, then forks one confined child per program.
 
-Started by exec with a clean environment (`python -m tensor_anatomy.zygote FD`), so
-nothing of the server's memory is here. It talks to the server over one SEQPACKET
-socket. An order is a small JSON message with four descriptors: a socket to report
-on, the output pipe, the result pipe, and a file with the `RunRequest`. On the report
-socket it answers the child's pid and pidfd, later its wait status.
+Started by `launch` with a clean environment, so nothing of the server's memory is here.
+It talks to the server over one SEQPACKET socket. An order is a small JSON message with
+four descriptors: a socket to report on, the output pipe, the result pipe, and a file with
+the `RunRequest`. On the report socket it answers the child's pidfd, later its wait status.
 
 Hard: a fork copies only the calling thread, so there must be one (a parallel region
 of OpenMP in the zygote would hang every child for ever), and CUDA must be untouched.
@@ -28,13 +27,14 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import NoReturn
 
-import numpy
 import torch
 import torch._dynamo  # an optimizer imports it at first use: a second that a child would pay
 
 from .confinement import Confinee, Jail, NotConfined, build, try_once
+from .confinement.__main__ import arguments_of_a_profile, compiled_filter, must_stay_readable
 from .confinement.descriptors import HIGHEST, RESULT
 from .confinement.kernel import PR_SET_DUMPABLE, collapse_into_huge_pages, prctl
+from .preloading import preload
 from .schema import Limits, RunRequest
 from .tracing.session import record_program
 
@@ -215,7 +215,7 @@ def main() -> int:
     """Build the jail, rehearse, say what is ready, and serve."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("control", type=int, help="descriptor of the socket to the server")
-    parser.add_argument("--broken-layer", help="a layer that fails in every child (for tests)")
+    arguments_of_a_profile(parser)
     options = parser.parse_args()
     began = time.perf_counter()
     control = socket.socket(fileno=options.control)
@@ -225,13 +225,17 @@ def main() -> int:
     resource.setrlimit(resource.RLIMIT_NOFILE, (highest, highest))
     torch.set_num_threads(1)
     try:
-        jail = build([os.__file__, torch.__file__, numpy.__file__, __file__])
-        try_once(jail)
+        compiled = compiled_filter(options.filter)
+        jail = build(options.profile, must_stay_readable(), compiled=compiled)
+        if jail.profile != "none":
+            try_once(jail)
     except NotConfined as fault:
         control.send(json.dumps({"ready": False, "reason": str(fault)}).encode())
         return EXIT_NOT_CONFINED
-    if options.broken_layer:
-        jail = jail.with_broken(options.broken_layer)
+    if options.filter is not None:
+        os.close(options.filter)
+    if jail.profile == "sealed":
+        preload()
     rehearse()
     jail.environment.replace()
     prctl(PR_SET_DUMPABLE, 0)
@@ -243,7 +247,8 @@ def main() -> int:
         "ready": True,
         "torch": str(torch.__version__),
         "python": platform.python_version(),
-        "layers": [layer.name for layer in jail.layers],
+        "profile": jail.profile,
+        "layers": list(jail.names),
         "warnings": list(jail.warnings),
         "rehearsed_s": round(time.perf_counter() - began, 3),
     }

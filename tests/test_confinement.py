@@ -14,7 +14,16 @@ from typing import Any
 
 import pytest
 
-LAYERS = ["descriptors", "environment", "rlimits", "privileges", "landlock", "seccomp"]
+LAYERS = [
+    "descriptors",
+    "environment",
+    "courtesy",
+    "rlimits",
+    "lifetime",
+    "privileges",
+    "landlock",
+    "seccomp",
+]
 
 DRIVER = """
 import json, os, sys
@@ -23,7 +32,7 @@ from tensor_anatomy.confinement import Confinee, NotConfined, build, try_once
 options = json.loads(sys.argv[1])
 exec(options["before"])
 try:
-    jail = build(options["must_stay_readable"])
+    jail = build(options["profile"], options["must_stay_readable"])
     if options["broken"]:
         jail = jail.with_broken(options["broken"])
     if options["trial"]:
@@ -74,6 +83,7 @@ def confined(code: str = "value = 1", environment: dict[str, str] | None = None,
         "must_stay_readable": [os.__file__],
         "broken": None,
         "trial": False,
+        "profile": "strict",
         "parents_away": 0,
         "memory_bytes": 64 << 20,
     } | options
@@ -274,7 +284,7 @@ def test_without_landlock_nothing_runs() -> None:
 
 
 def test_a_child_whose_parent_has_gone_does_not_run() -> None:
-    assert confined("value = 'ran'", parents_away=1) == {"not_confined": "privileges"}
+    assert confined("value = 'ran'", parents_away=1) == {"not_confined": "lifetime"}
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can change its user")

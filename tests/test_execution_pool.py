@@ -37,7 +37,7 @@ ENDLESS = "import torch\nx = torch.ones(2)\nwhile True:\n    pass\n"
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
 async def zygote() -> AsyncIterator[ZygoteClient]:
     """The one zygote; a pool of a test must be done with it before the next begins."""
-    client = ZygoteClient()
+    client = ZygoteClient("strict")
     await client.start()
     assert client.state == "ready", client.reason
     yield client
@@ -273,7 +273,7 @@ async def test_where_programs_cannot_be_confined_none_is_run() -> None:
         "import json, socket, sys; socket.socket(fileno=int(sys.argv[1]))"
         ".send(json.dumps({'ready': False, 'reason': 'there is no Landlock.'}).encode())"
     )
-    async with Pool(LIMITS, zygote=ZygoteClient([sys.executable, "-c", refusing])) as pool:
+    async with Pool(LIMITS, zygote=ZygoteClient(command=[sys.executable, "-c", refusing])) as pool:
         assert (pool.status().state, pool.status().reason) == ("unavailable", "there is no Landlock.")
         for _ in range(3):
             with pytest.raises(SandboxUnavailable, match="no Landlock"):
@@ -281,6 +281,8 @@ async def test_where_programs_cannot_be_confined_none_is_run() -> None:
 
 
 async def test_a_sandbox_process_that_does_not_start_is_not_an_open_door() -> None:
-    async with Pool(LIMITS, zygote=ZygoteClient([sys.executable, "-c", "raise SystemExit(1)"])) as pool:
+    async with Pool(
+        LIMITS, zygote=ZygoteClient(command=[sys.executable, "-c", "raise SystemExit(1)"])
+    ) as pool:
         with pytest.raises(SandboxUnavailable, match="does not start"):
             await pool.run(program("x = 1"))

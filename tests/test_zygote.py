@@ -19,6 +19,8 @@ from tensor_anatomy.execution.child import SILENCE_S
 from tensor_anatomy.execution.zygote_client import ENVIRONMENT, ZygoteClient
 from tensor_anatomy.schema import Limits, TraceRequest
 
+from .weakened import command
+
 LIMITS = Limits(
     wall_s=3.0,
     cpu_s=4,
@@ -42,7 +44,7 @@ async def eventually(holds: Callable[[], bool], limit_s: float = 25.0) -> None:
 
 async def test_it_is_told_nothing_and_has_one_thread(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SECRET_TOKEN", "hunter2")
-    client = ZygoteClient()
+    client = ZygoteClient("strict")
     async with Pool(LIMITS, zygote=client) as pool:
         assert pool.status().state == "ready"
         assert pool.status().torch
@@ -60,7 +62,9 @@ async def test_it_is_told_nothing_and_has_one_thread(monkeypatch: pytest.MonkeyP
 
 
 async def test_a_child_that_cannot_be_confined_runs_nothing() -> None:
-    async with Pool(LIMITS, zygote=ZygoteClient(options=["--broken-layer", "landlock"])) as pool:
+    async with Pool(
+        LIMITS, zygote=ZygoteClient("strict", command=command("failing later: landlock"))
+    ) as pool:
         for source in ("import os\nos.write(1, b'it ran')", "syntax error ("):
             with pytest.raises(SandboxUnavailable) as refusal:
                 await pool.run(TraceRequest(source=source))
@@ -70,7 +74,7 @@ async def test_a_child_that_cannot_be_confined_runs_nothing() -> None:
 
 
 async def test_it_is_replaced_when_it_is_killed_and_its_children_die_with_it() -> None:
-    client = ZygoteClient()
+    client = ZygoteClient("strict")
     async with Pool(LIMITS, zygote=client) as pool, aclosing(pool.stream(ENDLESS)) as stream:
         await anext(stream)
         first = client.pid
@@ -92,7 +96,7 @@ async def test_it_is_replaced_when_it_is_killed_and_its_children_die_with_it() -
 @pytest.mark.slow
 @pytest.mark.timeout(90)
 async def test_it_is_replaced_when_it_does_not_answer() -> None:
-    client = ZygoteClient()
+    client = ZygoteClient("strict")
     async with Pool(LIMITS, zygote=client) as pool:
         first = client.pid
         assert first is not None

@@ -1,7 +1,8 @@
 """Locks a process in before it looks at a stranger's program: one module per layer.
 
-`build` makes a jail once, `try_once` proves it on this machine, `Jail.enter` confines
-a child for good. Nothing here knows torch, the web, or what a program is.
+`choose` finds the strongest profile that holds on this machine, `build` makes its jail,
+`try_once` proves it, `Jail.enter` confines a child for good. Nothing here knows torch, the
+web, or what a program is.
 """
 
 from .jail import Jail, NotConfined, build

@@ -22,8 +22,8 @@ HIGHEST = 1024
 class OwnDescriptors:
     """0 = /dev/null, 1 and 2 = the output pipe, 3 = the result pipe."""
 
-    spared: int
-    """Landlock's ruleset, which `landlock` uses and closes; above `RESULT`."""
+    spared: int | None
+    """Landlock's ruleset, which `landlock` uses and closes; above `RESULT`. None where there is none."""
 
     name = "descriptors"
 
@@ -35,5 +35,8 @@ class OwnDescriptors:
         )
         for source, target in ((null, 0), (output, 1), (output, 2), (result, RESULT)):
             os.dup2(source, target, inheritable=False)
-        os.closerange(RESULT + 1, self.spared)
-        os.closerange(self.spared + 1, HIGHEST)
+        if self.spared is None:
+            os.closerange(RESULT + 1, HIGHEST)
+        else:
+            os.closerange(RESULT + 1, self.spared)
+            os.closerange(self.spared + 1, HIGHEST)

@@ -5,18 +5,24 @@ from the server. It is only taken if the interpreter stays readable: a virtual
 environment below a root-only home would break every late import. What is tried is
 tried for real, in a forked probe, rather than worked out from mode bits.
 
-This module sets no limits and hides no files: `rlimits` and `landlock` do.
+This module hides no files: `landlock` does. The one limit that counts per uid is set here.
 """
 
 import os
+import resource
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 from . import kernel
 from .layers import Confinee
+from .rlimits import limit
 
 FIRST_UID = 64001
 """Uid of slot 0. Above the range of ordinary accounts, below that of containers' subuids."""
+
+
+THREADS = 512
+"""Tasks that a uid of its own may have. Not set otherwise: it would count other processes' too."""
 
 
 @dataclass(frozen=True)
@@ -28,6 +34,7 @@ class OwnUid:
     def enter(self, child: Confinee) -> None:
         """Become that user for good: real, effective and saved ids."""
         become(FIRST_UID + child.slot)
+        limit(resource.RLIMIT_NPROC, THREADS)
 
 
 @dataclass(frozen=True)

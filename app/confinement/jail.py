@@ -14,16 +14,21 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TypeVar
 
+from ..profiles import REQUIRED_LAYERS, Profile
 from . import identity, landlock, seccomp
+from .courtesy import Courtesy
 from .descriptors import OwnDescriptors
 from .environment import EmptyEnvironment
 from .layers import Confinee, Layer
+from .lifetime import DiesWithZygote
 from .privileges import NoNewPrivileges
 from .rlimits import Rlimits
 
 PACKAGE = str(Path(__file__).resolve().parent.parent)
 """Our own code, which a child reads for late imports."""
 
+OUTER = frozenset({"bubblewrap"})
+"""Layers that stand around the zygote already; a child does not enter them."""
 
 Built = TypeVar("Built")
 
@@ -34,6 +39,7 @@ class NotConfined(Exception):
     def __init__(self, layer: str, fault: str) -> None:
         super().__init__(f"the layer '{layer}' could not be applied: {fault}")
         self.layer = layer
+        self.fault = fault
 
 
 @dataclass(frozen=True)
@@ -51,6 +57,8 @@ class Broken:
 class Jail:
     """Every layer, outermost first."""
 
+    profile: Profile
+
     layers: tuple[Layer, ...]
 
     warnings: tuple[str, ...]
@@ -59,12 +67,21 @@ class Jail:
     environment: EmptyEnvironment
     """The layer that may be entered in the zygote already; each child enters it again."""
 
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The layers' names, those around the zygote first."""
+        outer = sorted(OUTER & REQUIRED_LAYERS[self.profile])
+        return (*outer, *(layer.name for layer in self.layers))
+
     def enter(self, child: Confinee) -> None:
         """Confine the calling process for good.
 
         Raises:
-            NotConfined: A layer failed. The caller must end the process at once.
+            NotConfined: A layer failed or is missing. The caller must end the process at once.
         """
+        missing = REQUIRED_LAYERS[self.profile] - set(self.names)
+        if missing:
+            raise NotConfined(min(missing), f"the profile {self.profile!r} needs it and it was not built")
         for layer in self.layers:
             try:
                 layer.enter(child)
@@ -79,36 +96,59 @@ class Jail:
         return replace(self, layers=tuple(changed))
 
 
-def build(must_stay_readable: Sequence[str]) -> Jail:
-    """Build the jail that this machine can give.
+def build(profile: Profile, must_stay_readable: Sequence[str], *, compiled: bytes | None = None) -> Jail:
+    """Build the jail of this profile.
 
     Args:
+        profile: Which layers.
         must_stay_readable: Files of the interpreter and its libraries, to choose a uid by.
+        compiled: The filter, where another process compiled it before a jail of its own; else it is
+            compiled here.
 
     Raises:
         NotConfined: A layer is missing here, so no program may be run.
     """
-    files = _building("landlock", lambda: landlock.build([PACKAGE]))
-    calls = _building("seccomp", seccomp.build)
+    files = calls = None
+    sealed = profile == "sealed"
+    if profile in ("strict", "strict+bwrap"):
+        files = building("landlock", lambda: landlock.build([PACKAGE]))
+    if profile != "none":
+        abi = 0 if files is None else files.abi
+        calls = building("seccomp", lambda: _filter(compiled, sealed=sealed, landlock_abi=abi))
     who, warning = identity.choose(must_stay_readable)
     environment = EmptyEnvironment(inductor_cache=PACKAGE)
+    wanted: tuple[Layer | None, ...] = (
+        OwnDescriptors(spared=None if files is None else files.ruleset.fileno()),
+        environment,
+        Courtesy(),
+        Rlimits(),
+        who,
+        DiesWithZygote(),
+        NoNewPrivileges(),
+        files,
+        calls,
+    )
     return Jail(
-        layers=(
-            OwnDescriptors(spared=files.ruleset.fileno()),
-            environment,
-            Rlimits(),
-            who,
-            NoNewPrivileges(),
-            files,
-            calls,
-        ),
+        profile=profile,
+        layers=tuple(layer for layer in wanted if layer is not None),
         warnings=(warning,) if warning else (),
         environment=environment,
     )
 
 
-def _building(name: str, build_layer: Callable[[], Built]) -> Built:
+def building(name: str, build_layer: Callable[[], Built]) -> Built:
+    """What `build_layer` gives.
+
+    Raises:
+        NotConfined: It failed; named after the layer.
+    """
     try:
         return build_layer()
     except (OSError, ValueError) as fault:
         raise NotConfined(name, str(fault)) from fault
+
+
+def _filter(compiled: bytes | None, *, sealed: bool, landlock_abi: int) -> seccomp.SyscallAllowList:
+    if compiled is None:
+        return seccomp.build(sealed=sealed, landlock_abi=landlock_abi)
+    return seccomp.of(compiled, seccomp.name_of(sealed=sealed))

@@ -44,10 +44,28 @@ class ReadOnlyFiles:
 
     name = "landlock"
 
+    @property
+    def abi(self) -> int:
+        """What this kernel's Landlock can, as a number that grows."""
+        return int(self.ruleset.abi_version)
+
     def enter(self, child: Confinee) -> None:
         """Enforce the ruleset and close it."""
         self.ruleset.restrict()
         self.ruleset.close()
+
+
+def abi_of_kernel() -> int:
+    """What this kernel's Landlock can.
+
+    Raises:
+        OSError: It has none, or it is switched off.
+    """
+    ruleset = _ruleset()
+    try:
+        return int(ruleset.abi_version)
+    finally:
+        ruleset.close()
 
 
 def build(extra_directories: Sequence[str]) -> ReadOnlyFiles:
@@ -59,8 +77,7 @@ def build(extra_directories: Sequence[str]) -> ReadOnlyFiles:
     Raises:
         OSError: The kernel has no Landlock, or it is switched off.
     """
-    with _descriptors_0_to_3_taken():
-        ruleset = landlockpy.Ruleset(scoped=landlockpy.Scope.SIGNAL | landlockpy.Scope.ABSTRACT_UNIX_SOCKET)
+    ruleset = _ruleset()
     reading = landlockpy.AccessFS.READ_FILE | landlockpy.AccessFS.READ_DIR
     for directory in _directories(extra_directories):
         ruleset.allow_path(directory, reading)
@@ -69,6 +86,17 @@ def build(extra_directories: Sequence[str]) -> ReadOnlyFiles:
             also = landlockpy.AccessFS.WRITE_FILE if file == "/dev/null" else 0
             ruleset.allow_path(file, landlockpy.AccessFS.READ_FILE | also)
     return ReadOnlyFiles(ruleset)
+
+
+def _ruleset() -> landlockpy.Ruleset:
+    """An empty ruleset. Rights that this kernel does not know are left out; `seccomp` covers for them."""
+    with _descriptors_0_to_3_taken():
+        ruleset = landlockpy.Ruleset(scoped=landlockpy.Scope.SIGNAL | landlockpy.Scope.ABSTRACT_UNIX_SOCKET)
+    judged = landlockpy.AccessFS.READ_FILE | landlockpy.AccessFS.READ_DIR | landlockpy.AccessFS.WRITE_FILE
+    if ruleset.abi_version < 1 or ruleset.handled_fs & judged != judged:
+        # What a ruleset does not handle it allows.
+        raise OSError("this kernel's Landlock does not judge the reading and writing of files")
+    return ruleset
 
 
 def _directories(extra: Iterable[str]) -> list[str]:

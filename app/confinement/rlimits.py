@@ -7,18 +7,13 @@ Linux ignores `RLIMIT_RSS`. Wall time is the server's to watch, not ours.
 The bound on address space is relative: a forked torch already maps 600 MB.
 """
 
-import os
 import resource
-from contextlib import suppress
 from dataclasses import dataclass
 
-from . import kernel
 from .layers import Confinee
 
 DESCRIPTORS = 64
 """Files a program may hold open at once; libraries loaded late need a few."""
-
-NICENESS = 5
 
 
 @dataclass(frozen=True)
@@ -29,17 +24,17 @@ class Rlimits:
 
     def enter(self, child: Confinee) -> None:
         """Set every limit; a lower one that is already in force stays."""
-        _volunteer_for_the_oom_killer()
-        _limit(resource.RLIMIT_AS, _address_space_bytes() + child.memory_bytes)
-        _limit(resource.RLIMIT_CPU, child.cpu_s, child.cpu_s + 1)
-        _limit(resource.RLIMIT_FSIZE, 0)
-        _limit(resource.RLIMIT_NOFILE, DESCRIPTORS)
-        _limit(resource.RLIMIT_CORE, 0)
-        _limit(resource.RLIMIT_MEMLOCK, 0)
-        _limit(resource.RLIMIT_MSGQUEUE, 0)
+        limit(resource.RLIMIT_AS, _address_space_bytes() + child.memory_bytes)
+        limit(resource.RLIMIT_CPU, child.cpu_s, child.cpu_s + 1)
+        limit(resource.RLIMIT_FSIZE, 0)
+        limit(resource.RLIMIT_NOFILE, DESCRIPTORS)
+        limit(resource.RLIMIT_CORE, 0)
+        limit(resource.RLIMIT_MEMLOCK, 0)
+        limit(resource.RLIMIT_MSGQUEUE, 0)
 
 
-def _limit(which: int, soft: int, hard: int | None = None) -> None:
+def limit(which: int, soft: int, hard: int | None = None) -> None:
+    """Set a limit, or keep the lower one that is in force."""
     _, ceiling = resource.getrlimit(which)
     wanted = soft if hard is None else hard
     hard = wanted if ceiling == resource.RLIM_INFINITY else min(wanted, ceiling)
@@ -49,15 +44,3 @@ def _limit(which: int, soft: int, hard: int | None = None) -> None:
 def _address_space_bytes() -> int:
     with open("/proc/self/statm", "rb") as statm:
         return int(statm.read().split()[0]) * resource.getpagesize()
-
-
-def _volunteer_for_the_oom_killer() -> None:
-    """Courtesies, not walls: if memory runs out the kernel takes the run, not the server."""
-    with suppress(OSError):
-        # The zygote is not dumpable, and the files in /proc of such a process are root's.
-        # `privileges` takes it away again.
-        kernel.prctl(kernel.PR_SET_DUMPABLE, 1)
-        with open("/proc/self/oom_score_adj", "w") as score:
-            score.write("1000")
-    with suppress(OSError):
-        os.nice(NICENESS)

@@ -2,11 +2,12 @@
 
 Processes, sockets, exec, signals to others, ptrace, io_uring, bpf, SysV IPC, chmod,
 and calls of another architecture never reach the kernel's code. Which file may be
-opened is not decided here: a filter sees numbers, not paths (`landlock`).
+opened is not decided here: a filter sees numbers, not paths (`landlock`). Without
+Landlock the process is sealed: no call that names a path.
 
-The filter is compiled once, in the zygote and before any jail, because pyseccomp
-finds libseccomp through /sbin/ldconfig. Signals are allowed to oneself only, so
-the compiled filter carries a stand-in for the pid, which each child replaces.
+The filter is compiled once, before any jail, because pyseccomp finds libseccomp
+through /sbin/ldconfig. Signals are allowed to oneself only, so the compiled filter
+carries a stand-in for the pid, which each child replaces.
 """
 
 import ctypes
@@ -24,6 +25,9 @@ from .layers import Confinee
 
 _STAND_IN = 0x5AFEB0B0
 """Where a filter holds this number, a child writes its pid. No call's argument is equal to it."""
+
+_JUDGES_TRUNCATION = 3
+"""The ABI since which Landlock does."""
 
 _UNKNOWN = -1
 """libseccomp's answer for a call that it or the processor does not know."""
@@ -58,7 +62,8 @@ class SyscallAllowList:
 
     pid_offsets: tuple[int, ...]
 
-    name = "seccomp"
+    name: str
+    """`seccomp`, or `sealed seccomp` where no path may be named."""
 
     def enter(self, child: Confinee) -> None:
         """Write the child's pid into the filter and install it. Nothing lifts it again."""
@@ -71,8 +76,12 @@ class SyscallAllowList:
         kernel.prctl(kernel.PR_SET_SECCOMP, kernel.SECCOMP_MODE_FILTER, pointer)
 
 
-def build() -> SyscallAllowList:
+def build(*, sealed: bool, landlock_abi: int = 0) -> SyscallAllowList:
     """Compile the allow-list.
+
+    Args:
+        sealed: Refuse every call that names a path.
+        landlock_abi: What the kernel's Landlock can; what it cannot yet is refused here.
 
     Raises:
         OSError: libseccomp is missing, or refused a rule that must stand.
@@ -88,13 +97,24 @@ def build() -> SyscallAllowList:
         if number != _UNKNOWN:
             rules.add_rule(action, number, *(library.Arg(*each) for each in conditions))
 
+    opening = {"open": 1, "openat": 2} if landlock_abi < _JUDGES_TRUNCATION and not sealed else {}
     for call in syscalls.ALLOWED:
-        add(library.ALLOW, call)
+        if sealed and call in syscalls.BY_PATH:
+            add(library.ERRNO(errno.EACCES), call)
+        elif call in opening:
+            add(library.ALLOW, call, (opening[call], library.MASKED_EQ, syscalls.O_TRUNC, 0))
+        else:
+            add(library.ALLOW, call)
     for call, answer in syscalls.REFUSED.items():
         add(library.ERRNO(answer), call)
     for call, *conditions in _by_argument(library.EQ, library.MASKED_EQ):
         add(library.ALLOW, call, *conditions)
-    return _compiled(rules)
+    return _compiled(rules, name_of(sealed=sealed))
+
+
+def name_of(*, sealed: bool) -> str:
+    """The layer's name."""
+    return "sealed seccomp" if sealed else "seccomp"
 
 
 def _library() -> ModuleType:
@@ -110,7 +130,7 @@ def _by_argument(equal: int, masked: int) -> Iterator[tuple[Any, ...]]:
     # Threads, but no processes and no namespaces.
     thread_bits = syscalls.CLONE_THREAD | syscalls.CLONE_NEW_NAMESPACES
     yield "clone", (0, masked, thread_bits, syscalls.CLONE_THREAD)
-    yield "mmap", (3, masked, syscalls.MAP_SHARED, 0)
+    yield "mmap", (3, masked, syscalls.MAP_SHARED | syscalls.MAP_HUGETLB, 0)
     for call in syscalls.SIGNALS_TO_ITSELF:
         yield call, (0, equal, _STAND_IN)
     # Reads its own limits; may set none, nor see another's.
@@ -125,7 +145,7 @@ def _by_argument(equal: int, masked: int) -> Iterator[tuple[Any, ...]]:
         yield "ioctl", (1, equal, request)
 
 
-def _compiled(rules: Any) -> SyscallAllowList:
+def _compiled(rules: Any, name: str) -> SyscallAllowList:
     # A memory file: there may be no writable directory.
     with os.fdopen(os.memfd_create("filter"), "w+b") as file:
         rules.export_bpf(file)
@@ -133,6 +153,15 @@ def _compiled(rules: Any) -> SyscallAllowList:
         instructions = file.read()
     if os.uname().machine == "x86_64":
         instructions = _REFUSE_X32 + instructions
+    return of(instructions, name)
+
+
+def of(instructions: bytes, name: str) -> SyscallAllowList:
+    """A filter compiled before, perhaps by another process.
+
+    Raises:
+        OSError: It is not one of ours.
+    """
     size = _INSTRUCTION.size
     found = tuple(
         start + size - 4
@@ -142,4 +171,4 @@ def _compiled(rules: Any) -> SyscallAllowList:
     # Fewer than there are such calls: libseccomp lets equal branches share their end.
     if not found:
         raise OSError("the compiled filter holds no place for the pid")
-    return SyscallAllowList(instructions, found)
+    return SyscallAllowList(instructions, found, name)

@@ -12,7 +12,7 @@ _ALLOWED = """
     getdents64 getdents statfs fstatfs open openat chdir fchdir umask fsync fdatasync ftruncate
     fallocate fadvise64 mkdir mkdirat rmdir unlink unlinkat rename renameat renameat2
     dup dup2 dup3 pipe pipe2 poll ppoll select pselect6 epoll_create1 epoll_create epoll_ctl
-    epoll_wait epoll_pwait eventfd2 sendfile copy_file_range splice tee
+    epoll_wait epoll_pwait eventfd2 sendfile copy_file_range
     munmap mremap madvise brk msync mincore mprotect pkey_mprotect mlock munlock membarrier
     futex futex_waitv get_robust_list set_robust_list rseq set_tid_address
     sched_yield sched_getaffinity sched_getparam sched_getscheduler
@@ -28,6 +28,15 @@ _ALLOWED = """
 
 ALLOWED = tuple(_ALLOWED.split())
 """Harmless, or judged by Landlock where they name a file (mkdir, unlink, rename and so on)."""
+
+_BY_PATH = """
+    open openat stat lstat newfstatat statx access faccessat faccessat2 readlink readlinkat getcwd
+    getdents64 getdents statfs chdir fchdir mkdir mkdirat rmdir unlink unlinkat
+    rename renameat renameat2
+"""
+
+BY_PATH = frozenset(_BY_PATH.split())
+"""Those of them that name a file: a sealed process, which Landlock does not guard, may make none."""
 
 REFUSED = {
     # ENOSYS, so that glibc falls back to the older call, whose arguments a filter can read:
@@ -48,8 +57,12 @@ CLONE_THREAD = 0x10000
 CLONE_NEW_NAMESPACES = 0x7E020000
 """Every CLONE_NEW* flag."""
 
-MAP_SHARED = 0x1
-"""Shared mappings would outlive what limits count."""
+MAP_SHARED, MAP_HUGETLB = 0x1, 0x40000
+"""Neither may be asked for: shared mappings would outlive what limits count, and the pool of huge pages
+is the whole machine's. MAP_SHARED_VALIDATE has the bit of MAP_SHARED."""
+
+O_TRUNC = 0x200
+"""Empties a file that is only read. Landlock judges that since ABI 3."""
 
 F_SETFL, O_ASYNC = 4, 0x2000
 """F_SETFL is allowed without O_ASYNC: a descriptor must not send SIGIO to others."""

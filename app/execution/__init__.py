@@ -6,5 +6,6 @@ a child sends into a `Trace`. What comes from a child is input, not truth.
 
 from .once import trace_once
 from .pool import Pool, PoolStatus
+from .zygote_client import ZygoteClient
 
-__all__ = ["Pool", "PoolStatus", "trace_once"]
+__all__ = ["Pool", "PoolStatus", "ZygoteClient", "trace_once"]

@@ -41,7 +41,6 @@ class Child:
         self._exit: asyncio.Future[Exit] = self._loop.create_future()
         self._announced: asyncio.Future[None] = self._loop.create_future()
         self._drained = asyncio.Event()
-        self.pid: int | None = None
 
     def listen(self, on_output: Callable[[bytes], None], on_result: Callable[[bytes], None]) -> None:
         """Begin to read; the callbacks get bytes as they come."""
@@ -79,6 +78,14 @@ class Child:
         """
         await self._patiently(self._exit)
         return await self.ended()
+
+    def pid_here(self) -> int | None:
+        """Its pid as this process sees it, whatever namespace the zygote lives in; None once it has gone."""
+        if self._pidfd is None:
+            return None
+        with open(f"/proc/self/fdinfo/{self._pidfd}", encoding="ascii") as file:
+            pids = [int(line.split()[1]) for line in file if line.startswith("Pid:")]
+        return pids[0] if pids and pids[0] > 0 else None
 
     def kill(self) -> None:
         """End it. Nothing happens if it has ended already."""
@@ -139,7 +146,7 @@ class Child:
             return
         said = json.loads(message)
         if "pid" in said:
-            self.pid, self._pidfd = said["pid"], descriptors[0]
+            self._pidfd = descriptors[0]
             self._announced.set_result(None)
         else:
             self._exit.set_result(Exit(said["status"], said["cpu_s"]))

@@ -5,16 +5,21 @@ Starts a zygote for the one run, which takes seconds; servers hold a `Pool`.
 
 import asyncio
 
+from ..profiles import ProfileChoice
 from ..schema import Limits, Trace, TraceRequest
 from .pool import Pool
+from .zygote_client import ZygoteClient
 
 
-def trace_once(request: TraceRequest, limits: Limits, *, compare: bool = True) -> Trace:
+def trace_once(
+    request: TraceRequest, limits: Limits, profile: ProfileChoice = "auto", *, compare: bool = True
+) -> Trace:
     """Run a program to its end in a sandbox of its own.
 
     Args:
         request: The program.
         limits: What it may use.
+        profile: How it is confined.
         compare: Hold its end against an unobserved run.
 
     Raises:
@@ -23,7 +28,7 @@ def trace_once(request: TraceRequest, limits: Limits, *, compare: bool = True) -
     """
 
     async def run() -> Trace:
-        async with Pool(limits, compare=compare) as pool:
+        async with Pool(limits, compare=compare, zygote=ZygoteClient(profile)) as pool:
             return await pool.run(request)
 
     return asyncio.run(run())

@@ -14,12 +14,14 @@ from types import TracebackType
 from typing import Literal
 
 from ..errors import DeviceUnavailable, PoolBusy, SandboxRestarting, SandboxUnavailable
+from ..profiles import Profile
 from ..schema import Chunk, Environment, Limits, RunRequest, Trace, TraceRequest
 from ..schema.comparison import PENDING, not_compared
 from .comparison import Ended, compared, why_not
 from .framing import encode_request
+from .order import Order
 from .running import Running
-from .zygote_client import Order, ZygoteClient
+from .zygote_client import ZygoteClient
 
 DEVICES = ("cpu",)
 """A real GPU is not among them: its driver cannot be bounded from here."""
@@ -37,6 +39,9 @@ class PoolStatus:
 
     torch: str | None
     """Version of torch; None while it is not known."""
+
+    profile: Profile | None
+    """The set of layers in force; None while it is not known."""
 
     layers: tuple[str, ...]
     """Layers of confinement in force."""
@@ -101,6 +106,7 @@ class Pool:
             state=self._zygote.state,
             reason=self._zygote.reason,
             torch=None if about is None else about.torch,
+            profile=None if about is None else about.profile,
             layers=() if about is None else about.layers,
             warnings=() if about is None else about.warnings,
             devices=DEVICES,

@@ -2,7 +2,8 @@
 
 The zygote is a process of its own, started by exec with a clean environment: nothing
 of the server's memory, variables or descriptors reaches it. Whether this machine can
-confine a program is for the zygote to find out; if it cannot, none is run.
+confine a program is for the launcher and the zygote to find out; if it cannot, none is
+run. What they say is not believed: `proof` looks at a first child before any other.
 What a child does is not looked at here (`child`, `pool`).
 """
 
@@ -20,7 +21,10 @@ from pathlib import Path
 from typing import Any, Literal
 
 from ..errors import SandboxRestarting, SandboxUnavailable
+from ..profiles import REQUIRED_LAYERS, Profile, ProfileChoice
 from .child import Child
+from .order import Order
+from .proof import NotProved, prove
 
 log = logging.getLogger(__name__)
 
@@ -56,8 +60,8 @@ ENVIRONMENT = {
 """All that the zygote is told of the world."""
 
 
-COMMAND = (sys.executable, "-s", "-P", "-m", f"{__name__.partition('.')[0]}.zygote")
-"""Starts a zygote; the descriptor of its socket and options follow. -P: nothing is imported from here."""
+COMMAND = (sys.executable, "-s", "-P", "-m", f"{__name__.partition('.')[0]}.launch")
+"""Starts a zygote; the descriptor of its socket and the profile follow. -P: nothing is imported from here."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -66,6 +70,7 @@ class About:
 
     torch: str
     python: str
+    profile: Profile
     layers: tuple[str, ...]
     """The layers in force, outermost first."""
 
@@ -73,21 +78,17 @@ class About:
     """What the operator should know, in sentences."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class Order:
-    """What the zygote needs to know in order to fork; the program is not part of it."""
-
-    slot: int
-    memory_bytes: int
-    cpu_s: int
-
-
 class ZygoteClient:
-    """Keeps one zygote alive from `start` to `close`."""
+    """Keeps one zygote alive from `start` to `close`.
 
-    def __init__(self, command: Sequence[str] = COMMAND, *, options: Sequence[str] = ()) -> None:
+    Args:
+        profile: Which profile to confine programs by; `auto` takes the strongest that holds here.
+        command: Starts a zygote; for tests.
+    """
+
+    def __init__(self, profile: ProfileChoice = "auto", *, command: Sequence[str] = COMMAND) -> None:
+        self._asked = profile
         self._command = tuple(command)
-        self._options = tuple(options)
         self._process: subprocess.Popen[bytes] | None = None
         self._control: socket.socket | None = None
         self._keeper: asyncio.Task[None] | None = None
@@ -139,6 +140,9 @@ class ZygoteClient:
             raise SandboxUnavailable(self.reason or "")
         if self._control is None:
             raise SandboxRestarting
+        return self._order(self._control, order, request)
+
+    def _order(self, control: socket.socket, order: Order, request: bytes) -> Child:
         report, far_report = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         output, far_output = os.pipe()
         result, far_result = os.pipe()
@@ -148,7 +152,7 @@ class ZygoteClient:
             with os.fdopen(os.dup(file), "wb") as writing:
                 writing.write(request)
             os.lseek(file, 0, os.SEEK_SET)
-            socket.send_fds(self._control, [json.dumps(asdict(order)).encode()], far)
+            socket.send_fds(control, [json.dumps(asdict(order)).encode()], far)
         except OSError as e:
             for descriptor in (output, result):
                 os.close(descriptor)
@@ -172,8 +176,7 @@ class ZygoteClient:
         while self._may_confine:
             control, far_control = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
             try:
-                self._launch(far_control)
-                if await self._is_ready(control):
+                if self._launched(far_control) and await self._is_ready(control):
                     pause_s = 0.0
                     self._control = control
                     self._settled.set()
@@ -189,10 +192,19 @@ class ZygoteClient:
             await asyncio.sleep(pause_s)
             pause_s = min(max(2 * pause_s, _FIRST_PAUSE_S), 30.0)
 
+    def _launched(self, far_control: socket.socket) -> bool:
+        try:
+            self._launch(far_control)
+        except (OSError, ValueError) as e:
+            self.reason = f"the process that confines programs does not start: {e}"
+            log.error("no program is run: %s", self.reason)
+            return False
+        return True
+
     def _launch(self, far_control: socket.socket) -> None:
         with far_control:
             self._process = subprocess.Popen(
-                [*self._command, str(far_control.fileno()), *self._options],
+                [*self._command, str(far_control.fileno()), "--profile", self._asked],
                 env=ENVIRONMENT,
                 cwd="/",
                 stdin=subprocess.DEVNULL,
@@ -202,26 +214,32 @@ class ZygoteClient:
             )
 
     async def _is_ready(self, control: socket.socket) -> bool:
-        """Hear what the zygote says of itself, and take note of it."""
+        """Hear what the zygote says of itself, and have it proved."""
         control.setblocking(False)
         receiving = asyncio.get_running_loop().sock_recv(control, 1 << 16)
         try:
             message = await asyncio.wait_for(receiving, START_S)
         except (TimeoutError, OSError):
             message = b""
-        said: dict[str, Any] = json.loads(message) if message else {"ready": False}
-        if said["ready"]:
-            self.reason = None
-            self.about = About(
-                torch=said["torch"],
-                python=said["python"],
-                layers=tuple(said["layers"]),
-                warnings=tuple(said["warnings"]),
-            )
+        try:
+            about, refusal = _heard(message, self._asked)
+        except (ValueError, KeyError, TypeError):
+            about, refusal = None, None
+        if about is not None and about.profile != "none":
+            try:
+                await prove(lambda order, request: self._order(control, order, request))
+            except NotProved as e:
+                # Never tried again: a zygote that lies once is not asked twice.
+                about, refusal = None, f"the sandbox does not hold: {e}"
+            except (SandboxRestarting, TimeoutError):
+                about = None
+        if about is not None:
+            self.reason, self.about = None, about
+            log.info("programs are confined: %s (%s)", about.profile, ", ".join(about.layers))
             return True
         # A wall that this kernel does not have is final; a process that died may be tried again.
-        self._may_confine = "reason" not in said
-        self.reason = said.get("reason", "the process that confines programs does not start.")
+        self._may_confine = refusal is None
+        self.reason = refusal or "the process that confines programs does not start."
         log.error("no program is run: %s", self.reason)
         return False
 
@@ -237,3 +255,29 @@ async def _until_closed(control: socket.socket) -> None:
     with suppress(OSError):
         while await asyncio.get_running_loop().sock_recv(control, 1):
             pass
+
+
+def _heard(message: bytes, asked: ProfileChoice) -> tuple[About | None, str | None]:
+    """What a zygote says of itself: who it is, or why no program is run, or neither if it died.
+
+    It is refused if its profile is not the one asked for, or lacks a layer.
+    """
+    said: dict[str, Any] = json.loads(message) if message else {"ready": False}
+    if said["ready"] is not True:
+        return None, str(said["reason"]) if "reason" in said else None
+    profile, layers = said["profile"], tuple(str(layer) for layer in said["layers"])
+    if profile not in REQUIRED_LAYERS or (profile == "none") != (asked == "none"):
+        return None, f"the sandbox offers the profile {profile!r} where {asked!r} was asked for."
+    if asked not in ("auto", profile):
+        return None, f"the sandbox offers the profile {profile!r} where {asked!r} was asked for."
+    missing = REQUIRED_LAYERS[profile] - set(layers)
+    if missing:
+        return None, f"the sandbox lacks the layer {min(missing)!r}."
+    about = About(
+        torch=str(said["torch"]),
+        python=str(said["python"]),
+        profile=profile,
+        layers=layers,
+        warnings=tuple(str(warning) for warning in said["warnings"]),
+    )
+    return about, None

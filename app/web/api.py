@@ -18,7 +18,7 @@ from ..schema.replay import state_document
 from ..schema.state import StateDocument
 from .bodies import read_trace_request
 from .problems import STATUS
-from .runner import Runner
+from .runner import Runner, RunnerStatus
 from .stream import lines_of
 
 NDJSON = "application/x-ndjson"
@@ -118,7 +118,7 @@ def api_router(runner: Runner, source_bytes: int) -> APIRouter:
         status = runner.status()
         return JSONResponse(
             {
-                "status": {"ready": "ok", "starting": "starting", "unavailable": "no-sandbox"}[status.state],
+                "status": _status(status),
                 "reason": status.reason,
                 "torch": status.torch,
                 "sandbox": {"profile": status.profile, "layers": list(status.layers)},
@@ -177,6 +177,12 @@ async def _closing(items: AsyncIterator[Any], lines: AsyncIterator[bytes]) -> As
         close = getattr(items, "aclose", None)
         if close is not None:
             await close()
+
+
+def _status(status: RunnerStatus) -> str:
+    if status.state == "ready" and status.profile == "none":
+        return "unsafe"
+    return {"ready": "ok", "starting": "starting", "unavailable": "no-sandbox"}[status.state]
 
 
 def _state(trace: Trace, step: int | None) -> StateDocument:

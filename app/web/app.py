@@ -23,6 +23,7 @@ from .assets import Assets
 from .docs import docs_router, openapi_of
 from .embed import Embeds
 from .headers import ApiForOthers, SecurityHeaders
+from .loopback import LoopbackOnly
 from .metrics import CountRequests, Metrics
 from .pages import Pages
 from .problems import (
@@ -50,6 +51,9 @@ class WebSettings:
     frame_ancestors: str
     public_url: str | None
     api_origins: tuple[str, ...] = ()
+
+    unsafe: bool
+    """Programs run without a sandbox: every page says so, and other machines are refused."""
 
 
 def build(
@@ -81,7 +85,7 @@ def build(
         redoc_url=None,
     )
     assets = Assets(resource("static"))
-    templates = Templates(assets)
+    templates = Templates(assets, unsafe=settings.unsafe)
     pages = Pages(
         catalog,
         templates,
@@ -89,6 +93,7 @@ def build(
         limits=settings.limits,
         source_bytes=settings.source_bytes,
         public_url=settings.public_url,
+        unsafe=settings.unsafe,
     )
     app.include_router(api_router(runner, settings.source_bytes))
     app.include_router(pages.router())
@@ -107,6 +112,8 @@ def build(
     app.add_exception_handler(RequestValidationError, refusals.parameters)
     app.add_exception_handler(HTTPException, refusals.http)
     # The last one added is the outermost: headers stand on compressed answers and on faults too.
+    if settings.unsafe:
+        app.add_middleware(LoopbackOnly)
     add_compress_type(NDJSON, streaming=True)  # each line is sent when it is there
     app.add_middleware(CompressMiddleware, gzip_level=6)
     if settings.api_origins:

@@ -54,6 +54,7 @@ class Pages:
         limits: Limits,
         source_bytes: int,
         public_url: str | None,
+        unsafe: bool,
     ) -> None:
         self._catalog = catalog
         self._templates = templates
@@ -61,6 +62,7 @@ class Pages:
         self._limits = limits
         self._source_bytes = source_bytes
         self._public_url = public_url
+        self._unsafe = unsafe
 
     def router(self) -> APIRouter:
         """The routes."""
@@ -184,6 +186,7 @@ class Pages:
                     "wall_s": self._limits.wall_s,
                     "run": self.no_sandbox is None,
                     "reason": self.no_sandbox,
+                    "ask": self._unsafe,
                 }
             ),
         )

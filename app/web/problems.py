@@ -16,6 +16,7 @@ from starlette.responses import JSONResponse, Response
 from ..errors import (
     AppError,
     DeviceUnavailable,
+    NotFromHere,
     PoolBusy,
     ReplyInvalid,
     RequestInvalid,
@@ -27,6 +28,7 @@ from ..errors import (
 log = structlog.get_logger()
 
 STATUS: Mapping[type[AppError], int] = {
+    NotFromHere: 403,
     SourceTooLarge: 413,
     RequestInvalid: 422,
     DeviceUnavailable: 422,

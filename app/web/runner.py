@@ -42,7 +42,7 @@ class RunnerStatus:
     """Version of the torch that runs them; None while it is not known."""
 
     profile: str | None
-    """Name of the set of layers that confine a program."""
+    """Name of the set of layers that confine a program; `none` where the operator wants no sandbox."""
 
     layers: tuple[str, ...]
     """The layers in force."""

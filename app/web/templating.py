@@ -57,6 +57,9 @@ class Frame:
     no_sandbox: str | None
     """Why programs are not run here; None when they are."""
 
+    unsafe: bool
+    """Programs are run without a sandbox."""
+
     assets: Assets
 
     def static(self, name: str) -> str:
@@ -301,10 +304,16 @@ class DocsPage(Page):
 
 
 class Templates:
-    """Renders pages."""
+    """Renders pages.
 
-    def __init__(self, assets: Assets) -> None:
+    Args:
+        assets: Built files.
+        unsafe: Programs are run without a sandbox, and every page says so.
+    """
+
+    def __init__(self, assets: Assets, *, unsafe: bool = False) -> None:
         self._assets = assets
+        self._unsafe = unsafe
         self._environments = {language: _environment(language) for language in LANGUAGES}
 
     def language(self, request: Request) -> Language:
@@ -351,6 +360,7 @@ class Templates:
             section=request.url.path.strip("/").split("/")[0],
             chosen=query.get("lang") in LANGUAGES,
             no_sandbox=no_sandbox,
+            unsafe=self._unsafe,
             assets=self._assets,
         )
 

@@ -27,6 +27,8 @@ interface Example {
 interface Limits {
   readonly run: boolean;
   readonly reason: string | null;
+  /** Nothing that came with an address runs by itself: there is no sandbox here. */
+  readonly ask: boolean;
 }
 
 /** When a run that takes long says so, counts seconds, and may be cancelled. */
@@ -65,7 +67,7 @@ class Playground {
   constructor(private readonly place: HTMLElement) {
     this.messages = pageMessages();
     this.examples = dataBlock<Example[]>("examples") ?? [];
-    this.limits = dataBlock<Limits>("limits") ?? { run: true, reason: null };
+    this.limits = dataBlock<Limits>("limits") ?? { run: true, reason: null, ask: false };
     const arena = el("div");
     this.stage.append(this.notice, arena);
     this.player = new Player(arena, this.messages, PAGE_OPTIONS);
@@ -106,7 +108,8 @@ class Playground {
 
   private async showOwn(source: string, step: number | null, seed: number): Promise<void> {
     this.showSource(source);
-    if (this.limits.run) await this.runSource(source, step ?? Number.MAX_SAFE_INTEGER, seed);
+    if (this.limits.ask) this.complain(new Problem("press-run", ""));
+    else if (this.limits.run) await this.runSource(source, step ?? Number.MAX_SAFE_INTEGER, seed);
     else this.complain(new Problem("sandbox-unavailable", this.limits.reason ?? ""));
   }
 

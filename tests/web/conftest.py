@@ -101,6 +101,7 @@ async def app(runner: FakeRunner, catalog: Catalog):
         source_bytes=settings.source_bytes,
         frame_ancestors="https://course.example",
         public_url=None,
+        unsafe=False,
     )
     return build(runner, catalog, web, version="0.0.0")
 

@@ -1,0 +1,14 @@
+"""What the zygote needs to know in order to fork; the program is not part of it."""
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, kw_only=True)
+class Order:
+    """One child, asked for."""
+
+    slot: int
+    """Which of the places for simultaneous runs it takes, from 0."""
+
+    memory_bytes: int
+    cpu_s: int
