@@ -52,7 +52,7 @@ class WebSettings:
     public_url: str | None
     api_origins: tuple[str, ...] = ()
 
-    unsafe: bool
+    unsafe: bool = False
     """Programs run without a sandbox: every page says so, and other machines are refused."""
 
 
