@@ -233,7 +233,7 @@ def _serve(options: argparse.Namespace) -> int:
     if settings.lessons is not None and not settings.lessons.is_dir():
         raise _Usage(f"{settings.lessons} is not a folder")
     if settings.require_sandbox:
-        trace_once(TraceRequest(source=""), settings.limits, settings.profile)
+        trace_once(TraceRequest(source=""), settings.limits, profile=settings.profile)
     configure(settings.log, logging.WARNING if settings.host == "127.0.0.1" else logging.INFO)
     uvicorn.run(
         "tensor_anatomy.main:create_app",
@@ -277,7 +277,7 @@ def _run_confined(options: argparse.Namespace, source: str, settings: Settings) 
         )
     request = TraceRequest(source=source, device=options.device, seed=options.seed)
     try:
-        return trace_once(request, settings.limits, settings.sandbox, compare=settings.compare)
+        return trace_once(request, settings.limits, profile=settings.sandbox, compare=settings.compare)
     except SandboxUnavailable as e:
         raise SandboxUnavailable(f"{e.reason}\n{text_of(_language(options), 'cli.no-sandbox', {})}") from e
 

@@ -50,3 +50,47 @@ def test_variables_are_read_by_type():
 def test_a_variable_that_makes_no_sense_is_named(variable, text):
     with pytest.raises(SettingInvalid, match=variable):
         Settings.from_env({variable: text})
+
+
+UNSAFE = "TENSOR_ANATOMY_UNSAFE_NO_SANDBOX"
+THE_WORDS = {UNSAFE: "i-trust-every-user"}
+
+
+def test_without_the_opt_out_no_setting_leads_to_no_sandbox():
+    assert Settings.from_env({}).profile == "auto"
+    for choice in ("auto", "strict", "strict+bwrap", "sealed"):
+        assert Settings.from_env({"SANDBOX": choice}).profile == choice
+    for choice in ("none", "", "off", "0"):
+        if choice:
+            with pytest.raises(SettingInvalid, match="SANDBOX"):
+                Settings.from_env({"SANDBOX": choice})
+
+
+@pytest.mark.parametrize(
+    "text", ["1", "true", "yes", "I-TRUST-EVERY-USER", "i-trust-every-user ", "i trust every user"]
+)
+def test_only_the_exact_words_opt_out(text):
+    with pytest.raises(SettingInvalid, match="only the words i-trust-every-user"):
+        Settings.from_env({UNSAFE: text})
+
+
+def test_the_words_opt_out_on_loopback_only():
+    assert Settings.from_env(THE_WORDS).profile == "none"
+    for host in ("127.0.0.1", "127.1.2.3", "::1", "localhost"):
+        assert Settings.from_env({**THE_WORDS, "HOST": host}).unsafe_no_sandbox
+    for host in (
+        "0.0.0.0",
+        "::",
+        "192.168.1.2",
+        "example.org",
+        "127.0.0.1.example.org",
+        "localhost.example.org",
+    ):
+        with pytest.raises(SettingInvalid, match="this machine alone"):
+            Settings.from_env({**THE_WORDS, "HOST": host})
+
+
+@pytest.mark.parametrize("asked", [{"REQUIRE_SANDBOX": "1"}, {"SANDBOX": "strict"}])
+def test_a_sandbox_that_is_asked_for_is_not_opted_out_of(asked):
+    with pytest.raises(SettingInvalid, match="contradict"):
+        Settings.from_env({**THE_WORDS, **asked})

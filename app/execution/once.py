@@ -12,7 +12,7 @@ from .zygote_client import ZygoteClient
 
 
 def trace_once(
-    request: TraceRequest, limits: Limits, profile: ProfileChoice = "auto", *, compare: bool = True
+    request: TraceRequest, limits: Limits, *, profile: ProfileChoice = "auto", compare: bool = True
 ) -> Trace:
     """Run a program to its end in a sandbox of its own.
 
