@@ -17,6 +17,9 @@ _BODIES = ("body", "orelse", "finalbody", "handlers", "cases")
 _COMPILER_WORDS = frozenset(
     {"compile", "cond", "while_loop", "export", "jit", "_dynamo", "make_fx", "explain", "script"}
 )
+_ATTENTION_WORDS = frozenset(
+    {"MultiheadAttention", "Transformer", "TransformerEncoder", "TransformerEncoderLayer"}
+)
 _TRACING_WORDS = ("settrace", "set_trace", "breakpoint", "pdb", "bdb")
 _COMPOUND = (
     ast.For,
@@ -94,6 +97,8 @@ class StatementMap:
         """It may set or remove the trace function."""
         self.uses_compiler = any(_speaks_to_compiler(node) for node in ast.walk(tree))
         """It asks for compiled or exported code, which an API mode would split or disable."""
+        self.uses_fast_path = _may_take_fast_path(tree)
+        """It may run attention layers in a way that an API mode would disable."""
         self._add(tree.body, ())
 
     def _add(
@@ -145,6 +150,19 @@ def _speaks_to_compiler(node: ast.AST) -> bool:
         of_regular_expressions = isinstance(node.value, ast.Name) and node.value.id in ("re", "regex")
         return node.attr in _COMPILER_WORDS and not of_regular_expressions
     return isinstance(node, ast.alias) and node.name.split(".")[-1] in _COMPILER_WORDS
+
+
+def _may_take_fast_path(tree: ast.Module) -> bool:
+    """It makes attention layers and leaves training mode: PyTorch then runs them as one op each."""
+    words: set[str] = set()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Attribute):
+            words.add(node.attr)
+        elif isinstance(node, ast.alias):
+            words.add(node.name.split(".")[-1])
+        elif isinstance(node, ast.Name):
+            words.add(node.id)
+    return not words.isdisjoint(_ATTENTION_WORDS) and not words.isdisjoint(("eval", "train", "training"))
 
 
 def _header_end(
