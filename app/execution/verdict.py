@@ -54,6 +54,8 @@ class Ending:
 def verdict(ending: Ending, limits: Limits) -> Outcome:
     """Decide how a run ended."""
     if ending.killed_for == "time-limit":
+        if ending.said is not None and (ending.said.kind, ending.said.reason) == ("stopped", "time-limit"):
+            return ending.said  # it had just stopped by itself, and knows where
         return _stopped(ending, "time-limit", _wall(limits))
     if ending.killed_for == "output-limit":
         return _stopped(ending, "output-limit", f"{limits.stdout_bytes:,} bytes of output")

@@ -13,6 +13,7 @@ from typing import Generic, TypeVar
 
 from ..schema import (
     Event,
+    ExceptionRaised,
     GraphNode,
     Op,
     Statement,
@@ -225,9 +226,23 @@ class Chronicle:
             found.setdefault(min(step, len(self.trace.steps)), []).append(self.events[number])
         return found
 
-    def ends_the_program(self, step: int) -> bool:
-        """The step was left by the exception that ended the program."""
-        return self.trace.outcome.kind == "raised" and all(s.raised for s in self.trace.steps[step - 1 :])
+    def ends_the_program(self, raised: ExceptionRaised) -> bool:
+        """The exception is the one that ended the program."""
+        return raised is self._fatal
+
+    @cached_property
+    def _fatal(self) -> ExceptionRaised | None:
+        outcome = self.trace.outcome
+        if outcome.kind != "raised":
+            return None
+        for number in reversed(self._special):
+            event = self.events[number]
+            if event.kind != "exception" or event.type != outcome.type:
+                continue
+            line = None if event.range is None else self.trace.ranges[event.range].line
+            if line in (None, outcome.line):
+                return event
+        return None
 
     def expression(self, place: int | None) -> str | None:
         """The text of a sub-expression that stands on one line."""

@@ -27,7 +27,7 @@ def circumstance_sentences(moment: Moment) -> list[Sentence]:
                 said.append(say(None, "names.block-left"))
             case "resumed":
                 said.append(say(None, "names.resumed"))
-            case "exception" if not moment.chronicle.ends_the_program(moment.number):
+            case "exception" if not moment.chronicle.ends_the_program(event):
                 said.append(_raised(moment.chronicle, event))
             case "entries":
                 said.append(_left_out(event))

@@ -43,7 +43,12 @@ def _traced(source: str) -> Trace:
 
 def state(program: str, step: int | None = None) -> dict[str, Any]:
     """The state document after a step, the last one if None, as plain JSON data."""
-    return state_document(traced(program), step).model_dump(mode="json", by_alias=True)
+    return state_of(traced(program), step)
+
+
+def state_of(trace: Trace, step: int | None = None) -> dict[str, Any]:
+    """The same of a trace."""
+    return state_document(trace, step).model_dump(mode="json", by_alias=True)
 
 
 def lines(trace: Trace) -> list[int]:
@@ -77,9 +82,11 @@ def noted(trace: Trace, language: Language = "en") -> list[tuple[int, str]]:
     return [(note.line, text_of(language, note.sentence.id, note.sentence.args)) for note in trace.notes]
 
 
-def printed(trace: Trace, language: Language = "en", step: int | None = None) -> str:
+def printed(
+    trace: Trace, language: Language = "en", step: int | None = None, *, verbose: bool = False
+) -> str:
     """What a terminal shows."""
     out = io.StringIO()
     console = Console(file=out, width=200, force_terminal=False, color_system=None)
-    print_trace(trace, console, Manner(language=language, step=step))
+    print_trace(trace, console, Manner(language=language, step=step, verbose=verbose))
     return out.getvalue()

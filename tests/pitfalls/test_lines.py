@@ -179,7 +179,8 @@ def test_what_a_yield_receives_is_bound_by_its_own_line() -> None:
 
 def test_what_an_await_gives_is_bound_by_its_own_line() -> None:
     trace = traced(
-        "import asyncio\nimport torch\nasync def one():\n    await asyncio.sleep(0)\n    return torch.ones(1)\n"
+        "import asyncio\nimport torch\nasync def one():\n    await asyncio.sleep(0)\n"
+        "    return torch.ones(1)\n"
         "async def main():\n    x = await one()\n    y = x + 1\n    return y\nz = asyncio.run(main())\n"
     )
     bound = {line: step.changed for line, step in zip(lines(trace), trace.steps, strict=True) if step.depth}
@@ -227,7 +228,8 @@ def test_every_way_out_of_a_block_is_an_exit() -> None:
         "import torch\ndef leave():\n    with torch.no_grad():\n        return torch.zeros(1)\n"
         "def fail():\n    with torch.no_grad():\n        torch.zeros(1).view(2)\n"
         "for i in range(3):\n    with torch.enable_grad(), torch.autograd.set_grad_enabled(True):\n"
-        "        if i == 1:\n            break\nx = leave()\ntry:\n    fail()\nexcept RuntimeError:\n    pass\n"
+        "        if i == 1:\n            break\nx = leave()\n"
+        "try:\n    fail()\nexcept RuntimeError:\n    pass\n"
     )
     marks = {
         line: [any("exit: " in text for text in said(trace, n)) for n in steps_of(trace, line)]
