@@ -270,10 +270,12 @@ def going_on(trace: Trace) -> set[int]:
     found: set[int] = set()
     claimed: set[int] = set()
     for number, (step, own) in enumerate(own_events(trace), 1):
+        if not own or step.first_event in claimed:
+            continue
         # Of two steps that begin with one event it belongs to the inner one, which ends first.
-        if own and own[0].kind in ("block-left", "resumed") and step.first_event not in claimed:
-            found.add(number)
         claimed.add(step.first_event)
+        if own[0].kind in ("block-left", "resumed"):
+            found.add(number)
     return found
 
 

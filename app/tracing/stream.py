@@ -167,6 +167,7 @@ class Stream:
 
     def close(self, outcome: Event, fingerprint: Event | None) -> None:
         """Send what is left and the closing. Events after the last step travel with it."""
+        self._index(self.events)
         self.flush(None)
         self._send_chunk(
             {

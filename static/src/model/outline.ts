@@ -71,7 +71,7 @@ export function outlineOf(trace: Trace): Outline {
     stream.push(...step.events);
     // Of two steps that begin with one event it belongs to the inner one, which ends first.
     const again = claimed.has(step.first_event) ? null : goesOn(stream[step.first_event]);
-    claimed.add(step.first_event);
+    if (step.first_event < stream.length) claimed.add(step.first_event);
     const pass = Math.max((passes.get(step.statement) ?? 0) + (again === null ? 1 : 0), 1);
     passes.set(step.statement, pass + step.executions - 1);
     const line = statement.range.line;
