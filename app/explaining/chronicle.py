@@ -40,6 +40,7 @@ _EXPORTS = frozenset(
         "__dlpack__",
         "share_memory_",
         "untyped_storage",
+        "data_ptr",
     }
 )
 """API calls that give memory of a tensor to something that is no tensor, or the other way round."""

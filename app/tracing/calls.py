@@ -39,6 +39,7 @@ _EXPORTS = frozenset(
         "share_memory_",
         "from_file",
         "untyped_storage",
+        "data_ptr",
     }
 )
 _BACKWARD = frozenset({"backward", "grad"})

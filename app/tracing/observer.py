@@ -284,6 +284,8 @@ class StepObserver:
             calls.written, contents.written = {}, {}
             for storage in storages.values():
                 changed.update(storage.tensors)
+                for other in ledger.overlapping(storage):
+                    changed.update(other.tensors)
             for row in list(changed.values()):
                 t = row.ref()
                 if t is not None:

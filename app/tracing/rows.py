@@ -13,6 +13,12 @@ State = tuple[Any, int | None, int | None, int | None, int | None, str | None]
 """A tensor's state: view key, storage id, version, node, `.grad` id, quantizer."""
 
 
+class OurRef(weakref.ref[Any]):
+    """A weak reference of the tracer's, to be told from the program's own: see `hidden`."""
+
+    __slots__ = ()
+
+
 class TensorRow:
     """What is known of a tensor."""
 

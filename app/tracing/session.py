@@ -26,6 +26,7 @@ from .disturbance import disturb_memory
 from .elsewhere import Elsewhere
 from .failures import message_of, program_frames, reason_of
 from .fingerprint import fingerprint
+from .hidden import HiddenWeakRefs
 from .lines import LimitReached, Lines
 from .names import Names
 from .observer import StepObserver
@@ -155,7 +156,7 @@ class _Run:
         api_mode: Any = ApiMode(calls) if calls.hears_api else None
         error = None
         with _InPlaceOfMain(self._module, self._source, self._argv), Redirected(stream, limits):
-            with OpMode(calls), elsewhere:
+            with OpMode(calls), HiddenWeakRefs(), elsewhere:
                 try:
                     if api_mode is not None:
                         api_mode.__enter__()

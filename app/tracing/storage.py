@@ -8,7 +8,6 @@ lives as long as C++ owns the tensor. Nothing here holds a tensor or a storage.
 Source: torch 2.13, c10/core/StorageImpl.h; torch/multiprocessing/reductions.py; THPVariable_tryResurrect.
 """
 
-import weakref
 from collections.abc import Callable, Iterable
 from typing import Any, Protocol
 
@@ -17,7 +16,7 @@ import torch
 from . import reading
 from .changes import layers_between
 from .contents import Contents
-from .rows import Running, State, StorageRow, TensorRow
+from .rows import OurRef, Running, State, StorageRow, TensorRow
 from .stream import Stream
 from .traits import layers_of, may_have, traits_of
 
@@ -73,7 +72,7 @@ class Ledger:
         row = self._tensors.get(key)
         if row is not None and row.ref() is t:
             return row
-        row = TensorRow(self._next_tensor, weakref.ref(t, self._on_death(key)))
+        row = TensorRow(self._next_tensor, OurRef(t, self._on_death(key)))
         self.by_id[self._next_tensor] = row
         self._next_tensor += 1
         self._tensors[key] = row
@@ -138,6 +137,8 @@ class Ledger:
         self._storages[impl] = self.suspects[row.id] = row
         if row.foreign:
             self._foreign[row.id] = row
+            for other in self.overlapping(row):
+                other.versionless = True
         self._emit_storage(row)
         return row
 
@@ -156,12 +157,23 @@ class Ledger:
         """A storage comes (1) or goes (-1): bytes that another one lies over as well count once."""
         nbytes = row.nbytes
         if row.address and (row.foreign or self._foreign):
-            others = self._storages if row.foreign else self._foreign
-            nbytes -= _covered(row, others.values())
+            nbytes -= _covered(row, self.overlapping(row))
         alive = self.alive[row.device] = self.alive.get(row.device, 0) + sign * nbytes
         peak = self._now.effects.peak
         if alive > peak.get(row.device, -1):
             peak[row.device] = alive
+
+    def overlapping(self, row: StorageRow) -> list[StorageRow]:
+        """Other storages over the same memory."""
+        if not self._foreign or not row.address:
+            return []
+        start, end = row.address, row.address + row.nbytes
+        others = self._storages if row.foreign else self._foreign
+        return [
+            o
+            for o in others.values()
+            if o is not row and o.device == row.device and o.address < end and start < o.address + o.nbytes
+        ]
 
     def next_tensor_id(self) -> int:
         """Id the next tensor will get."""
@@ -273,12 +285,15 @@ class Ledger:
             self._contents.look_at_bytes(t, storage)
 
     def _moved(self, t: Any, row: TensorRow, state: State) -> bool:
-        """The version, the storage, requires_grad or `.grad` is another one."""
+        """The version, the storage, requires_grad, the place in the graph or `.grad` is another one."""
         storage = row.storage
         if storage is None:
             return True
         try:
             if reading.version_of(t) != state[2] or reading.get_requires_grad(t) != state[0][9]:
+                return True
+            # A custom function makes its output a result after it was seen; asked for `.grad`, it would warn.
+            if reading.get_is_leaf(t) != state[0][10]:
                 return True
             if reading.storage_of(t)._cdata != storage.impl:
                 return True
@@ -429,11 +444,7 @@ class Ledger:
 def _covered(row: StorageRow, others: Iterable[StorageRow]) -> int:
     """Bytes of a storage that lie in others as well."""
     start, end = row.address, row.address + row.nbytes
-    ranges = [
-        (max(start, o.address), min(end, o.address + o.nbytes))
-        for o in others
-        if o is not row and o.device == row.device and o.address < end and start < o.address + o.nbytes
-    ]
+    ranges = [(max(start, o.address), min(end, o.address + o.nbytes)) for o in others]
     covered, reached = 0, start
     for first, last in sorted(ranges):
         covered += max(0, last - max(first, reached))
