@@ -8,7 +8,7 @@ lives as long as C++ owns the tensor. Nothing here holds a tensor or a storage.
 Source: torch 2.13, c10/core/StorageImpl.h; torch/multiprocessing/reductions.py; THPVariable_tryResurrect.
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from typing import Any, Protocol
 
 import torch
@@ -155,9 +155,7 @@ class Ledger:
 
     def _count(self, row: StorageRow, sign: int) -> None:
         """A storage comes (1) or goes (-1): bytes that another one lies over as well count once."""
-        nbytes = row.nbytes
-        if row.address and (row.foreign or self._foreign):
-            nbytes -= _covered(row, self.overlapping(row))
+        nbytes = row.nbytes - _covered(row, self.overlapping(row))
         alive = self.alive[row.device] = self.alive.get(row.device, 0) + sign * nbytes
         peak = self._now.effects.peak
         if alive > peak.get(row.device, -1):
@@ -165,7 +163,7 @@ class Ledger:
 
     def overlapping(self, row: StorageRow) -> list[StorageRow]:
         """Other storages over the same memory."""
-        if not self._foreign or not row.address:
+        if not row.address or not (row.foreign or self._foreign):
             return []
         start, end = row.address, row.address + row.nbytes
         others = self._storages if row.foreign else self._foreign
@@ -441,8 +439,10 @@ class Ledger:
                 self._contents.look_at_values(t, row, row.storage, row.state)
 
 
-def _covered(row: StorageRow, others: Iterable[StorageRow]) -> int:
+def _covered(row: StorageRow, others: list[StorageRow]) -> int:
     """Bytes of a storage that lie in others as well."""
+    if not others:
+        return 0
     start, end = row.address, row.address + row.nbytes
     ranges = [(max(start, o.address), min(end, o.address + o.nbytes)) for o in others]
     covered, reached = 0, start

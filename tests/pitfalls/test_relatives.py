@@ -20,7 +20,8 @@ def test_tensors_can_be_swapped_while_they_are_watched() -> None:
 def test_a_module_may_swap_its_parameters_when_it_is_converted() -> None:
     after = state(
         "import torch\ntorch.__future__.set_swap_module_params_on_conversion(True)\n"
-        "m = torch.nn.Linear(2, 1)\nw = m.weight\nm.to(torch.float64)\ntorch.__future__.set_swap_module_params_on_conversion(False)\n"
+        "m = torch.nn.Linear(2, 1)\nw = m.weight\nm.to(torch.float64)\n"
+        "torch.__future__.set_swap_module_params_on_conversion(False)\n"
     )
 
     assert after["outcome"]["kind"] == "finished"
