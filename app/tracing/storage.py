@@ -8,7 +8,7 @@ lives as long as C++ owns the tensor. Nothing here holds a tensor or a storage.
 Source: torch 2.13, c10/core/StorageImpl.h; torch/multiprocessing/reductions.py; THPVariable_tryResurrect.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any, Protocol
 
 import torch

@@ -100,8 +100,8 @@ def test_writing_to_a_view_rewrites_the_history_of_both() -> None:
     assert (node(before, "v")["name"], node(after, "v")["name"]) == ("SliceBackward0", "AsStridedBackward0")
     (leaf,) = [n for n in after["nodes"].values() if n["name"] == "AccumulateGrad"]
     assert leaf == next(n for n in before["nodes"].values() if n["name"] == "AccumulateGrad")
-    unnamed = [s for s in after["storages"].values() if s["nbytes"] == 16 and not s["held_by"]]
-    assert [s["freed"] for s in unnamed] == [False]  # the leaf's, as it was
+    of_the_leaf = [s for s in after["storages"].values() if s["nbytes"] == 16 and s != storage(after, "b")]
+    assert [s["freed"] for s in of_the_leaf] == [False]
     assert "b.grad_fn is now CopySlices instead of MulBackward0." in said(trace, 4)
     assert "v.grad_fn is now AsStridedBackward0 instead of SliceBackward0." in said(trace, 4)
 
@@ -178,10 +178,7 @@ def test_an_optimizer_makes_its_buffers_and_clearing_gradients_frees_them() -> N
     ]
     grads = [str(gradient(before, name)["storage"]) for name in ("m.weight", "m.bias")]
 
-    assert buffer in (
-        "o.state[m.weight]['momentum_buffer']",
-        "o.state[o.param_groups[0]['params'][0]]['momentum_buffer']",  # the same by another way
-    )
+    assert buffer == "o.state[m.weight]['momentum_buffer']"
     assert tensor(stepped, "m.weight")["version"] == tensor(before, "m.weight")["version"] + 1
     assert stepped["changed"]["7"][buffer] == ["new"]
     assert (tensor(after, "m.weight")["grad"], tensor(after, "m.bias")["grad"]) == (None, None)

@@ -246,7 +246,7 @@ def test_locals_of_a_function_die_when_it_returns() -> None:
     inside, after = state("D22", 3), state("D22")
     number = str(inside["tensors"][str(inside["locals"]["x"])]["storage"])
 
-    assert inside["storages"][number]["held_by"] == ["x (in f)"]
+    assert inside["storages"][number]["held_by"] == ["f: x"]
     assert after["storages"][number]["freed"]
     assert after["storages"][number]["freed_line"] <= 5
     assert after["bytes"]["alive"] == {"cpu": 4}
