@@ -2,7 +2,7 @@
 # the next ones find the stamps of tools/stamp.py unchanged and need no network.
 .DEFAULT_GOAL := help
 .PHONY: help serve setup venv frontend check lint contracts tsc stale python-tests node-tests \
-        test slow-tests browser browser-tests types record bench lock wheel clean
+        test slow-tests browser browser-tests types record bench check-torch lock wheel clean
 
 HOST ?= 127.0.0.1
 PORT ?= 8000
@@ -73,8 +73,11 @@ types: frontend ## write the JSON Schema and the TypeScript types from the recor
 record: frontend ## run every lesson program and write its recorded trace
 	@$(RUN) -m tensor_anatomy.record
 
-bench: frontend ## run the benchmarks
+bench: frontend ## run the benchmarks, ours and the peers', and write benchmarks/RESULTS.md
 	@$(RUN) -m benchmarks
+
+check-torch: venv ## run the tests with another torch: VERSION=2.14.1 (TESTS= for some of them)
+	@$(RUN) tools/check_torch.py "$(VERSION)"
 
 lock: venv ## choose new versions within pyproject.toml and write requirements.lock
 	@$(RUN) tools/lock.py

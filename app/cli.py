@@ -6,23 +6,24 @@ exit status. It knows no torch: programs run in the sandbox, or with `--local` t
 
 import argparse
 import logging
+import math
 import os
 import sys
-from collections.abc import Sequence
-from importlib.metadata import version
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import NoReturn
+from typing import Any, NoReturn, TextIO
 
 from rich.console import Console
 
+from .arguments import EXIT_NO_SANDBOX, options_of
 from .check import check_lessons
 from .drawing import draw
 from .errors import AppError, DeviceUnavailable, SandboxUnavailable
 from .execution import trace_once
 from .execution.pool import DEVICES as DEVICES_CONFINED
 from .explaining import explain
-from .local import trace_here
-from .messages import LANGUAGES, Language, text_of
+from .local import LocalRun, NothingTraced, decode_source, trace_here
+from .messages import Language, text_of
 from .schema import Limits, Trace, TraceRequest
 from .schema.replay import state_document
 from .settings import SettingInvalid, Settings
@@ -31,11 +32,12 @@ from .terminal import Manner, print_trace
 EXIT_FAULTS = 1
 EXIT_USAGE = 2
 EXIT_LIMIT = 3
-EXIT_NO_SANDBOX = 4
 EXIT_CRASHED = 5
 _INTERRUPTED = 130
 
-DEVICES = ("auto", "cpu", "cuda", "simulated-cuda")
+_NONE = 1 << 62
+"""A limit that is none."""
+_LOCAL_TRACE_BYTES = 64 << 20
 
 
 class _PlainConsole(Console):
@@ -61,9 +63,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         sandbox; 5 the program crashed.
     """
     arguments = sys.argv[1:] if arguments is None else arguments
-    options = _options(list(arguments))
+    options = options_of(list(arguments))
     try:
-        status: int = options.run(options)
+        status = _COMMANDS[options.command](options)
         sys.stdout.flush()
     except _Usage as e:
         return _complain(str(e), EXIT_USAGE)
@@ -82,134 +84,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     return status
 
 
-class _Probe(argparse.ArgumentParser):
-    """Reads the beginning of a command line without complaining."""
-
-    def error(self, message: str) -> NoReturn:
-        raise ValueError(message)
-
-
-def _options(arguments: list[str]) -> argparse.Namespace:
-    """Parse a command line. Behind FILE and `--local`, in whichever order, all belongs to the program."""
-    if arguments[:1] != ["trace"] or "--local" not in arguments:
-        return _parser(local=False).parse_args(arguments)
-    place = arguments.index("--local")
-    if not _names_a_file(arguments[1:place]):
-        return _parser(local=True).parse_args(arguments)
-    options = _parser(local=False).parse_args(arguments[: place + 1])
-    options.arguments += arguments[place + 1 :]
-    return options
-
-
-def _names_a_file(arguments: list[str]) -> bool:
-    probe = _Probe(add_help=False)
-    _trace_arguments(probe, local=False)
-    try:
-        probe.parse_known_args(arguments)
-    except ValueError:
-        return False
-    return True
-
-
 def _complain(message: str, status: int) -> int:
     print(f"tensor-anatomy: {message}", file=sys.stderr)
     return status
-
-
-def _parser(*, local: bool) -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
-        prog="tensor-anatomy",
-        description="See what PyTorch code does to a tensor, line by line: data, metadata, autograd, device.",
-    )
-    parser.add_argument("--version", action="version", version=f"%(prog)s {version('tensor-anatomy')}")
-    commands = parser.add_subparsers(title="commands", required=True, metavar="COMMAND")
-    _serve_arguments(commands.add_parser("serve", help="serve lessons, playground and embeds"))
-    _trace_arguments(
-        commands.add_parser(
-            "trace",
-            help="run a program in the sandbox and print what it did",
-            description="Run a program in the sandbox and print what each line did. Exit status: 0, also "
-            "when the program raised; 3 a limit stopped it; 4 it cannot be confined here; 5 it crashed.",
-        ),
-        local=local,
-    )
-    check = commands.add_parser("check", help="check lessons on the installed torch")
-    check.add_argument(
-        "folder", metavar="DIR", type=Path, help="folder with pages/NN-name/en.md, zh.md, *.py"
-    )
-    check.set_defaults(run=_check)
-    _export_arguments(commands.add_parser("export", help="run a program and write it as one HTML file"))
-    return parser
-
-
-def _serve_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--host", help="address to listen on (HOST; 127.0.0.1)")
-    parser.add_argument("--port", type=_port, help="port to listen on (PORT; 8000)")
-    parser.add_argument(
-        "--lessons", metavar="DIR", type=Path, help="lessons to serve instead of the built-in"
-    )
-    parser.add_argument("--device", choices=DEVICES, default="auto", help="device programs may use")
-    parser.add_argument(
-        "--require-sandbox",
-        action="store_true",
-        help=f"exit with status {EXIT_NO_SANDBOX} where programs cannot be confined, instead of serving "
-        "lessons with Run switched off",
-    )
-    parser.set_defaults(run=_serve)
-
-
-def _trace_arguments(parser: argparse.ArgumentParser, *, local: bool) -> None:
-    parser.add_argument("file", metavar="FILE", help="the program; - reads it from the standard input")
-    parser.add_argument("--format", choices=("text", "json", "state"), default="text", help="default: text")
-    parser.add_argument("--step", type=int, metavar="N", help="for text and state: stop after step N")
-    parser.add_argument("--device", choices=DEVICES, default="auto")
-    parser.add_argument(
-        "--seed", type=_seed, default=0, metavar="N", help="of the random generators; default 0"
-    )
-    parser.add_argument("-v", "--verbose", action="store_true", help="text: show the aten ops of each line")
-    parser.add_argument("--lang", choices=LANGUAGES, help="text: language; default from LANG")
-    parser.add_argument(
-        "--local",
-        action="store_true",
-        help="run FILE in this process, with your own files and imports and WITHOUT a sandbox",
-    )
-    # With --local, what follows belongs to a program of one's own; without it our options may follow FILE.
-    own = parser.add_argument(
-        "arguments",
-        metavar="ARGS",
-        nargs=argparse.REMAINDER if local else "*",
-        default=[],
-        help="with --local: arguments of the program, everything that follows FILE and --local",
-    )
-    own.required = False
-    parser.set_defaults(run=_trace)
-
-
-def _export_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("file", metavar="FILE", nargs="?", help="the program; - reads it from standard input")
-    parser.add_argument("-o", "--output", metavar="OUT.html", type=Path, help="the file to write")
-    parser.add_argument("--site", metavar="OUT", help="all lessons as a static site: not in this version")
-    parser.add_argument("--title", help="title of the page; default: the name of FILE")
-    parser.add_argument("--device", choices=DEVICES, default="auto")
-    parser.add_argument(
-        "--seed", type=_seed, default=0, metavar="N", help="of the random generators; default 0"
-    )
-    parser.add_argument("--lang", choices=LANGUAGES, help="language; default from LANG")
-    parser.set_defaults(run=_export)
-
-
-def _port(text: str) -> int:
-    port = int(text)
-    if not 0 <= port < 65536:
-        raise argparse.ArgumentTypeError("a port is a number from 0 to 65535")
-    return port
-
-
-def _seed(text: str) -> int:
-    seed = int(text)
-    if not 0 <= seed < 2**63:
-        raise argparse.ArgumentTypeError("a seed is a number from 0 to 2**63 - 1")
-    return seed
 
 
 # ---- serve
@@ -255,72 +132,174 @@ def _trace(options: argparse.Namespace) -> int:
         raise _Usage(
             f"unrecognized arguments: {' '.join(options.arguments)} (a program has some with --local)"
         )
-    if options.step is not None and options.format == "json":
-        raise _Usage("--step is for text and state: a trace as json holds all its steps")
+    if options.step is not None and options.format in ("json", "html"):
+        raise _Usage(f"--step is for text and state: a trace as {options.format} holds all its steps")
+    if options.output is not None and options.output.is_dir():
+        raise _Usage(f"{options.output} is a folder; -o names a file")
     settings = Settings.from_env()
     source = _read(options.file)
     if options.local:
-        trace = _trace_here(options, source, settings.limits)
-    else:
-        trace = _run_confined(options, source, settings)
-    trace = explain(trace)
+        try:
+            run = _trace_here(options, source, settings.limits)
+        except NothingTraced as e:
+            return e.status
+        trace = explain(run.trace)
+        _print(options, trace)
+        _tell_how_it_ended(options, run)
+        return _INTERRUPTED if run.interrupted else _status(trace)
+    request = _request(options, source, settings)
+    limits = _limits(options, settings.limits)
+    trace = explain(_run_confined(options, request, settings, limits))
     _print(options, trace)
     return _status(trace)
 
 
-def _run_confined(options: argparse.Namespace, source: str, settings: Settings) -> Trace:
+def _request(options: argparse.Namespace, source: str, settings: Settings) -> TraceRequest:
+    """What the sandbox is asked for."""
     size = len(source.encode())
     if size > settings.source_bytes:
         raise _Usage(
             f"the program has {size:,} bytes; at most {settings.source_bytes:,} can be traced. "
             "Keep the lines that show the problem and remove the rest."
         )
-    request = TraceRequest(source=source, device=options.device, seed=options.seed)
+    return TraceRequest(source=source, device=options.device, seed=options.seed or 0)
+
+
+def _run_confined(
+    options: argparse.Namespace, request: TraceRequest, settings: Settings, limits: Limits
+) -> Trace:
     try:
-        return trace_once(request, settings.limits, profile=settings.sandbox, compare=settings.compare)
+        return trace_once(request, limits, profile=settings.sandbox, compare=settings.compare)
     except SandboxUnavailable as e:
         raise SandboxUnavailable(f"{e.reason}\n{text_of(_language(options), 'cli.no-sandbox', {})}") from e
+
+
+def _limits(options: argparse.Namespace, limits: Limits, **others: Any) -> Limits:
+    """Limits with those of the command line in their place."""
+    asked = {
+        "wall_s": options.wall,
+        "cpu_s": None if options.wall is None else math.ceil(options.wall),
+        "statements": options.statements,
+        "stdout_bytes": options.stdout,
+        "steps_kept": options.steps,
+    }
+    given = {name: value for name, value in asked.items() if value is not None}
+    return limits.model_copy(update={**others, **given})
 
 
 def _status(trace: Trace) -> int:
     return {"stopped": EXIT_LIMIT, "crashed": EXIT_CRASHED}.get(trace.outcome.kind, 0)
 
 
-def _trace_here(options: argparse.Namespace, source: str, limits: Limits) -> Trace:
+# ---- trace --local
+
+
+def _trace_here(options: argparse.Namespace, source: str, limits: Limits) -> LocalRun:
     if options.device == "simulated-cuda":
         raise _Usage("--device simulated-cuda needs the sandbox: leave out --local")
-    language = _language(options)
-    print(text_of(language, "cli.local", {}), file=sys.stderr)
-    limits = limits.model_copy(update={"statements": 2**62, "stdout_bytes": 2**62})
-    path = Path("-" if options.file == "-" else options.file)
+    print(text_of(_language(options), "cli.local", {}), file=sys.stderr)
     return trace_here(
-        source, path, options.arguments, device=options.device, seed=options.seed, limits=limits
+        source,
+        Path(options.file),
+        options.arguments,
+        device=options.device,
+        seed=options.seed,
+        limits=_limits(
+            options,
+            limits,
+            wall_s=math.inf,
+            cpu_s=_NONE,
+            statements=_NONE,
+            stdout_bytes=_NONE,
+            trace_bytes=max(limits.trace_bytes, _LOCAL_TRACE_BYTES),
+        ),
+        quiet_stdout=options.output is None and options.format != "text",
     )
+
+
+def _tell_how_it_ended(options: argparse.Namespace, run: LocalRun) -> None:
+    """What the trace does not say: the exit status that the script chose."""
+    language = _language(options)
+    if run.interrupted:
+        print(text_of(language, "cli.interrupted", {}), file=sys.stderr)
+    elif run.trace.outcome.kind == "finished" and run.status:
+        print(text_of(language, "cli.exit-status", {"status": run.status}), file=sys.stderr)
+        ours = {"--format", "--step", "--output", "--wall", "--steps", "--statements", "--stdout", "--lang"}
+        mixed_up = [each for each in options.arguments if each.partition("=")[0] in ours]
+        if run.status == EXIT_USAGE and mixed_up:
+            print(text_of(language, "cli.options-first", {"option": mixed_up[0]}), file=sys.stderr)
+
+
+# ---- reading and printing
 
 
 def _read(file: str) -> str:
     try:
         data = sys.stdin.buffer.read() if file == "-" else Path(file).read_bytes()
-    except OSError as e:
-        raise _Usage(f"cannot read {file}: {e.strerror}") from e
+    except IsADirectoryError as e:
+        main_file = Path(file) / "__main__.py"
+        hint = f"; did you mean {main_file}?" if main_file.is_file() else ""
+        raise _Usage(f"{file} is a folder, not a program{hint}") from e
+    except (OSError, ValueError) as e:
+        raise _Usage(f"cannot read {file}: {getattr(e, 'strerror', None) or e}") from e
     try:
-        return data.decode("utf-8")
+        return decode_source(data)
     except UnicodeDecodeError as e:
-        raise _Usage(f"{file} is not UTF-8: byte {e.start} cannot be read") from e
+        line = data.count(b"\n", 0, e.start) + 1
+        raise _Usage(
+            f"{file} is not {e.encoding.upper()}: byte {e.start}, on line {line}, cannot be read"
+        ) from e
+    except SyntaxError as e:
+        raise _Usage(f"{file} cannot be read: {e.msg}") from e
 
 
 def _print(options: argparse.Namespace, trace: Trace) -> None:
+    """Write the trace to where it was asked for."""
+    if options.output is None:
+        _print_to(sys.stdout, options, trace)
+        return
+    try:
+        with options.output.open("w", encoding="utf-8") as file:
+            _print_to(file, options, trace)
+    except OSError as e:
+        raise _Usage(f"cannot write {options.output}: {e.strerror}") from e
+
+
+def _print_to(file: TextIO, options: argparse.Namespace, trace: Trace) -> None:
     if options.format == "json":
-        print(draw(trace).model_dump_json(by_alias=True))
+        print(draw(trace).model_dump_json(by_alias=True), file=file)
+        return
+    if options.format == "html":
+        print(_page(options, draw(trace), _name_of(options)), file=file)
         return
     try:
         if options.format == "state":
-            print(state_document(trace, options.step).model_dump_json(by_alias=True))
+            print(state_document(trace, options.step).model_dump_json(by_alias=True), file=file)
             return
-        console = _PlainConsole(highlight=False, markup=False, emoji=False)
-        manner = Manner(language=_language(options), step=options.step, verbose=options.verbose)
+        console = _PlainConsole(file=file, highlight=False, markup=False, emoji=False)
+        manner = Manner(
+            language=_language(options),
+            step=options.step,
+            verbose=options.verbose,
+            title=_name_of(options) if options.local else None,
+            output=not options.local or options.output is not None,
+        )
         print_trace(trace, console, manner)
     except IndexError as e:
+        raise _Usage(str(e)) from e
+
+
+def _name_of(options: argparse.Namespace) -> str:
+    return "program.py" if options.file == "-" else Path(options.file).name
+
+
+def _page(options: argparse.Namespace, trace: Trace, title: str) -> str:
+    # Loads templates and what renders them; the other commands do without.
+    from .web.export import FrontEndMissing, page_of
+
+    try:
+        return page_of(trace, title, _language(options))
+    except FrontEndMissing as e:
         raise _Usage(str(e)) from e
 
 
@@ -338,21 +317,17 @@ def _language(options: argparse.Namespace) -> Language:
 
 
 def _export(options: argparse.Namespace) -> int:
-    # Loads templates and what renders them; the other commands do without.
-    from .web.export import FrontEndMissing, page_of
-
     if options.site is not None:
         raise _Usage("export --site is not in this version; export FILE -o OUT.html writes one program")
     if options.file is None or options.output is None:
         raise _Usage("export needs a FILE and -o OUT.html")
     settings = Settings.from_env()
-    trace = draw(explain(_run_confined(options, _read(options.file), settings)))
-    title = options.title or ("program.py" if options.file == "-" else Path(options.file).name)
+    source = _read(options.file)
+    request = _request(options, source, settings)
+    trace = draw(explain(_run_confined(options, request, settings, settings.limits)))
+    page = _page(options, trace, options.title or _name_of(options))
     try:
-        page = page_of(trace, title, _language(options))
         options.output.write_text(page, encoding="utf-8")
-    except FrontEndMissing as e:
-        raise _Usage(str(e)) from e
     except OSError as e:
         raise _Usage(f"cannot write {options.output}: {e.strerror}") from e
     print(f"{options.output}: {len(page.encode()):,} bytes")
@@ -370,6 +345,14 @@ def _check(options: argparse.Namespace) -> int:
         return EXIT_FAULTS
     print(text_of("en", "cli.checked", {"folder": str(options.folder)}))
     return 0
+
+
+_COMMANDS: dict[str, Callable[[argparse.Namespace], int]] = {
+    "serve": _serve,
+    "trace": _trace,
+    "check": _check,
+    "export": _export,
+}
 
 
 def run() -> NoReturn:

@@ -7,9 +7,9 @@ from the program is a stranger's text: control characters are made visible, neve
 import unicodedata
 from collections.abc import Iterable
 from dataclasses import dataclass
-from itertools import groupby, islice
+from itertools import accumulate, groupby, islice
 
-from rich.cells import cell_len
+from rich.cells import cell_len, chop_cells
 from rich.console import Console
 from rich.syntax import Syntax
 from rich.text import Text
@@ -58,6 +58,12 @@ class Manner:
     verbose: bool = False
     """Show the aten ops of each line too."""
 
+    title: str | None = None
+    """The program's name, if it has one."""
+
+    output: bool = True
+    """Show what the program printed; it may stand on the terminal already."""
+
 
 def print_trace(trace: Trace, console: Console, manner: Manner) -> None:
     """Print a trace.
@@ -79,6 +85,8 @@ class _Printer:
         self.console = console
         self.language: Language = manner.language
         self.verbose = manner.verbose
+        self.shows_output = manner.output
+        self.title = manner.title
         self.last = len(trace.steps) if manner.step is None else manner.step
         self.state: StateDocument = state_document(trace, self.last)
         self.whole = self.last == len(trace.steps)
@@ -100,7 +108,8 @@ class _Printer:
         self._comparison()
         self._tensors()
         self._sharing()
-        self._stdout()
+        if self.shows_output:
+            self._stdout()
         self._warnings()
 
     def put(self, *pieces: str | Text, style: str = "", indent: int = 0, sign: Text | None = None) -> None:
@@ -123,11 +132,16 @@ class _Printer:
     # ---- parts
 
     def _header(self) -> None:
+        if not self.shows_output and self.state.stdout:
+            self.console.print()  # the program's own words end here
+        if self.title is not None:
+            self.put(visible(self.title), style="bold")
         about = self.trace.environment
         device = about.device + (f" ({self.word('terminal.simulated')})" if about.simulated else "")
         place = self.say("terminal.step", step=self.last, steps=len(self.trace.steps))
         self.put(
-            f"torch {about.torch} · Python {about.python} · {device} · seed {about.seed} · ",
+            f"torch {about.torch} · Python {about.python} · {device} · ",
+            "" if about.seed is None else f"seed {about.seed} · ",
             place,
             style="dim",
         )
@@ -158,24 +172,20 @@ class _Printer:
                 folds.setdefault(place.line, []).append(step.fold)
         ops = self._ops() if self.verbose else {}
         current = None if self.whole else self.state.line
-        failed = self._failing_range()
         for number, text in enumerate(self.source, 1):
             if number == len(self.source) and not text.plain:
                 break
             first = number in last_step
             lit = lamps.get(str(number), ()) if first else None
             self._source_line(number, text, lit, ran=number in ran, current=number == current)
-            if failed is not None and number == failed.line:
-                self._pointer(failed, text.plain)
             for line in ends.get(number, ()):
                 self._changes(last_step[line], times[line], ops)
 
     def _source_line(
         self, number: int, text: Text, lamps: tuple[Layer, ...] | None, *, ran: bool, current: bool
     ) -> None:
-        line = Text(no_wrap=True, overflow="ellipsis")
-        line.append("▶" if current else " ", style="bold yellow")
-        line.append(f"{number:>{self.number_width}} ", style="" if ran else "dim")
+        line = Text("▶" if current else " ", style="bold yellow")
+        line = Text.assemble(line, (f"{number:>{self.number_width}} ", "" if ran else "dim"))
         for layer, (sign, colour) in LAMPS.items():
             if lamps is None:
                 line.append("  ")
@@ -183,20 +193,37 @@ class _Printer:
                 line.append(f" {sign}", style=f"bold {colour}")
             else:
                 line.append(f" {_UNLIT}", style="dim")
-        line.append("  │", style="dim")
-        line.append(" ")
-        line.append_text(text)
-        self.console.print(line)
+        failed = self._failing_range()
+        pointer = self._pointer(failed, text.plain) if failed and failed.line == number else None
+        for piece, marks in self._folded(text, pointer):
+            line.append("  │ ", style="dim").append_text(piece)
+            line.rstrip()
+            self._whole(line)
+            if marks.plain.strip():
+                self._whole(Text(" " * self.margin).append_text(marks))
+            line = Text(" " * (self.margin - 4))
 
-    def _pointer(self, place: SourceRange, line: str) -> None:
+    def _whole(self, line: Text) -> None:
+        self.console.print(line, no_wrap=True, overflow="ignore", crop=False)
+
+    def _folded(self, text: Text, pointer: Text | None) -> list[tuple[Text, Text]]:
+        """Source in pieces that fit the terminal, each with what points at it; a file takes it whole."""
+        pointer = pointer or Text()
+        room = max(self.console.width - self.margin, _NARROWEST)
+        if not self.console.is_terminal or cell_len(text.plain) <= room:
+            return [(text, pointer)]
+        lengths = [len(piece) for piece in chop_cells(text.plain, room)]
+        pieces = text.divide(list(accumulate(lengths))[:-1])
+        marks = pointer.divide([i * room for i in range(1, len(pieces))])
+        return list(zip(pieces, marks, strict=True))
+
+    def _pointer(self, place: SourceRange, line: str) -> Text:
+        """Marks below a range of a line, where it starts there."""
         end = place.end_column if place.end_line == place.line else len(line)
-        source = self.trace.source.splitlines()[place.line - 1] if self.trace.source else ""
+        source = self.trace.source.split("\n")[place.line - 1] if self.trace.source else ""
         before = cell_len(visible(source[: place.column]))
         width = max(cell_len(visible(source[place.column : end])), 1)
-        text = Text(
-            " " * (self.margin + before) + "^" * width, style="bold red", no_wrap=True, overflow="ignore"
-        )
-        self.console.print(text, crop=False)
+        return Text.assemble(" " * before, ("^" * width, "bold red"))
 
     def _failing_range(self) -> SourceRange | None:
         return self.trace.outcome.range if self.whole else None

@@ -219,7 +219,17 @@ class Moment:
                 return False  # resized; what was added was not written
             common = min(len(before), len(after))
             return before[:common] != after[:common]
+        if before is None and after is not None:
+            return storage in self._changed_storages  # seen again, and perhaps as it was all along
         return before is None or before != after
+
+    @cached_property
+    def _changed_storages(self) -> set[int]:
+        """Storages of the named tensors whose data the step changed."""
+        named = self.chronicle.bindings(self.frame, self.end)
+        changed = [named[n] for n, layers in self.step.changed.items() if "data" in layers and n in named]
+        states = [state for tensor in changed if (state := self.state(tensor)) is not None]
+        return {state.storage for state in states if state.storage is not None}
 
     def _write(self, storage: int, by_op: bool) -> Write:
         tensors = self.chronicle.tensors_on(storage, self.end)

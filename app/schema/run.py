@@ -66,8 +66,8 @@ class RunRequest(Record):
     device: DeviceChoice
     """The device asked for, already known to be available."""
 
-    seed: int
-    """Seed of the random generators."""
+    seed: int | None
+    """Seed of the random generators; None leaves them as they are."""
 
     limits: Limits
     """The server's limits."""

@@ -54,8 +54,8 @@ class Environment(Record):
     simulated: bool
     """The device is simulated."""
 
-    seed: int
-    """Seed of the random generators."""
+    seed: int | None
+    """Seed of the random generators; None when nobody set one, as for a script of one's own."""
 
 
 class SourceRange(Record):

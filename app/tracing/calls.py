@@ -22,7 +22,7 @@ from .ops import (
     written_tensors,
 )
 from .rows import StorageRow, TensorRow
-from .statements import PROGRAM, Columns
+from .statements import StatementMap
 from .storage import Ledger
 from .stream import Stream
 
@@ -95,16 +95,17 @@ class Calls:
         stream: Takes the events.
         ledger: Knows tensors and storages.
         graph: Knows graph nodes.
-        columns: Of the program, to turn positions into characters.
+        statements: Of the program, to turn positions into characters.
     """
 
-    def __init__(self, stream: Stream, ledger: Ledger, graph: Graph, columns: Columns) -> None:
+    def __init__(self, stream: Stream, ledger: Ledger, graph: Graph, statements: StatementMap) -> None:
         self._stream = stream
         self._ledger = ledger
         self._graph = graph
         self._positions: dict[Any, list[Any]] = {}
         self._places: dict[tuple[int, int, int], Place] = {}
-        self._columns = columns
+        self._columns = columns = statements.columns
+        self._program = statements.filename
         self.failures = FailureNotes(stream, ledger, columns)
         self.busy = False
         self.api: int | None = None
@@ -171,14 +172,15 @@ class Calls:
 
     def where(self) -> Place:
         """Where the program is."""
+        program = self._program
         frame, called = sys._getframe(1), None
         while frame is not None:
             code = frame.f_code
-            if code.co_filename == PROGRAM:
+            if code.co_filename == program:
                 key = (id(code), frame.f_lasti, id(called))
                 found = self._places.get(key)
                 if found is None:
-                    inside = library_called(sys._getframe(1))
+                    inside = library_called(sys._getframe(1), program)
                     name = None if inside is None else self._stream.name(inside)
                     found = self._places[key] = (self._locate(code, frame.f_lasti), name)
                 return found

@@ -11,8 +11,6 @@ from collections import deque
 from collections.abc import Callable
 from typing import Any
 
-from .statements import PROGRAM
-
 _thread_name: Callable[[threading.Thread], str] = threading.Thread.name.fget  # type: ignore[attr-defined]  # a property
 
 
@@ -20,10 +18,12 @@ class Elsewhere:
     """While entered, hears of threads that run code of the program and of processes that it forks.
 
     Args:
+        program: File name of the program in code objects.
         in_child: Called in a forked child, where nothing is to be watched or sent.
     """
 
-    def __init__(self, in_child: Callable[[], None]) -> None:
+    def __init__(self, program: str, in_child: Callable[[], None]) -> None:
+        self._program = program
         self.heard: deque[dict[str, Any]] = deque()
         """Events to be told by the thread that is watched."""
         self._in_child = in_child
@@ -44,7 +44,7 @@ class Elsewhere:
 
     def _at_call(self, frame: Any, event: str, arg: Any) -> None:
         """The trace function of a thread until the first function of the program is entered in it."""
-        if frame.f_code.co_filename != PROGRAM:
+        if frame.f_code.co_filename != self._program:
             return
         sys.settrace(None)
         if _watching is self:

@@ -9,7 +9,7 @@ import traceback
 from typing import Any
 
 from . import reading
-from .statements import PROGRAM, Columns
+from .statements import Columns
 from .storage import Ledger
 from .stream import Stream
 
@@ -142,12 +142,12 @@ def _short(value: Any) -> str:
     return text if len(text) <= _LONGEST_TEXT else text[: _LONGEST_TEXT - 1] + "…"
 
 
-def program_frames(error: BaseException) -> list[Any]:
+def program_frames(error: BaseException, program: str) -> list[Any]:
     """Traceback entries of the program, outermost first."""
     found = []
     entry = error.__traceback__
     while entry is not None:
-        if entry.tb_frame.f_code.co_filename == PROGRAM:
+        if entry.tb_frame.f_code.co_filename == program:
             found.append(entry)
         entry = entry.tb_next
     return found

@@ -6,8 +6,6 @@ packages. The functions of PyTorch's own API, Python code or not, are the API an
 
 from typing import Any
 
-from .statements import PROGRAM
-
 _US = __name__.rpartition(".")[0]
 _WRAPPERS = frozenset({"contextlib", "functools", "torch.utils._contextlib"})
 """Modules whose frames only call another function."""
@@ -15,10 +13,15 @@ _WRAPPERS = frozenset({"contextlib", "functools", "torch.utils._contextlib"})
 _API = ("torch.functional", "torch.nn.functional", "torch.autograd", "torch.overrides")
 
 
-def library_called(frame: Any) -> str | None:
-    """The library whose function the program called, seen from a frame below; None for none."""
+def library_called(frame: Any, program: str) -> str | None:
+    """The library whose function the program called, seen from a frame below; None for none.
+
+    Args:
+        frame: The frame below.
+        program: File name of the program in code objects.
+    """
     modules: list[str] = []
-    while frame is not None and frame.f_code.co_filename != PROGRAM:
+    while frame is not None and frame.f_code.co_filename != program:
         name = frame.f_globals.get("__name__")
         modules.append(name if isinstance(name, str) else "")
         frame = frame.f_back

@@ -15,9 +15,10 @@ from .blocks import leaves_block
 from .changes import Effects
 from .folding import Sink
 from .loops import Loop
-from .statements import COMPREHENSIONS, PROGRAM, StatementMap
+from .statements import COMPREHENSIONS, StatementMap
 
 _SUSPENDABLE = 0x20 | 0x80 | 0x200  # generator, coroutine, asynchronous generator
+_FUNCTION = 0x1 | 0x2  # optimized, new locals
 _YIELD = dis.opmap["YIELD_VALUE"]
 _QUIET = (StopIteration, StopAsyncIteration, GeneratorExit)
 
@@ -64,6 +65,10 @@ class OpenStep:
         self.raised = False
         self.again = False
         """It leaves a block or goes on after a suspension: not an execution to be counted."""
+
+
+def _is_class_body(watch: "FrameWatch", frame: Any) -> bool:
+    return watch.frame_id != 0 and not frame.f_code.co_flags & _FUNCTION
 
 
 class Observer(Protocol):
@@ -178,6 +183,7 @@ class Lines:
         self.pid = os.getpid()
         self._frames = 0
         self._of_line = statements.of_line
+        self._program = statements.filename
         self._trace: Any = None
         self._off = False
         """The program took the trace function away and has not put it back."""
@@ -219,7 +225,7 @@ class Lines:
 
     def _at_call(self, frame: Any, event: str, arg: Any) -> Any:
         code = frame.f_code
-        if code.co_filename != PROGRAM or os.getpid() != self.pid:
+        if code.co_filename != self._program or os.getpid() != self.pid:
             return None
         if code.co_name in COMPREHENSIONS:
             return None
@@ -257,6 +263,8 @@ class Lines:
         """A line of a frame is about to run."""
         statement = self._of_line.get(frame.f_lineno, -1)
         lasti, line = frame.f_lasti, frame.f_lineno
+        if watch.statement < 0 and line == frame.f_code.co_firstlineno and _is_class_body(watch, frame):
+            return  # its first line is the class statement, which is running already
         # The same line twice in a row: the bytecode jumped back, a loop on one line goes round.
         if statement == watch.statement and lasti > watch.lasti and line != watch.line:
             watch.lasti, watch.line = lasti, line
@@ -316,7 +324,7 @@ class Lines:
         """An exception passes through a frame; it is told once, where it was raised."""
         entry = None if trace is None else trace.tb_next
         while entry is not None:
-            if entry.tb_frame.f_code.co_filename == PROGRAM:
+            if entry.tb_frame.f_code.co_filename == self._program:
                 break
             entry = entry.tb_next
         statement = self.stack[-1].statement if self.stack else -1

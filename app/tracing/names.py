@@ -16,8 +16,6 @@ from typing import Any
 import torch
 from torch.nested._internal.nested_tensor import NestedTensor
 
-from .statements import PROGRAM
-
 MOST_ENTRIES = 200
 """Entries of one container that are looked at."""
 
@@ -141,7 +139,7 @@ class Walk:
 
     def _function(self, path: str, function: types.FunctionType, depth: int) -> None:
         """The variables that a function of the program closes over."""
-        if function.__closure__ is None or function.__code__.co_filename != PROGRAM:
+        if function.__closure__ is None or function.__module__ != self.program_module:
             return
         for i, cell in enumerate(function.__closure__):
             try:

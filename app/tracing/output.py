@@ -12,7 +12,6 @@ from typing import Any
 
 from ..schema import Limits
 from .lines import LimitReached
-from .statements import PROGRAM
 from .stream import Stream
 
 _MOST_WARNINGS = 200
@@ -84,7 +83,7 @@ class _Bytes(io.RawIOBase):
         return len(data)
 
 
-def _use_default_filters() -> None:
+def use_default_filters() -> None:
     """The filters an interpreter starts with, whatever the one around us was told."""
     warnings.resetwarnings()
     for category in (ImportWarning, ResourceWarning, PendingDeprecationWarning, DeprecationWarning):
@@ -92,19 +91,19 @@ def _use_default_filters() -> None:
     warnings.filterwarnings("default", category=DeprecationWarning, module="__main__")
 
 
-def _program_line(filename: str, lineno: int) -> int | None:
+def _program_line(program: str, filename: str, lineno: int) -> int | None:
     """The line of the program a warning points at, if it does.
 
     Watched calls have frames of ours between the program and PyTorch: a warning that was meant for the
     caller points at one of them, and the caller is the program.
     """
-    if filename == PROGRAM:
+    if filename == program:
         return lineno
     if not filename.startswith(_HERE) and not filename.endswith(_SHIM):
         return None
     frame: Any = sys._getframe(1)
     while frame is not None:
-        if frame.f_code.co_filename == PROGRAM:
+        if frame.f_code.co_filename == program:
             return int(frame.f_lineno)
         frame = frame.f_back
     return None
@@ -113,8 +112,9 @@ def _program_line(filename: str, lineno: int) -> int | None:
 class Redirected:
     """While entered: prints and warnings become events, stdin is empty, and all is put back after."""
 
-    def __init__(self, stream: Stream, limits: Limits) -> None:
+    def __init__(self, stream: Stream, limits: Limits, program: str) -> None:
         self._stream = stream
+        self._program = program
         self.output = ProgramOutput(stream, limits)
         self._warned = 0
         self._shown: set[tuple[int, str, str]] = set()
@@ -123,7 +123,7 @@ class Redirected:
         self._before = (sys.stdout, sys.stderr, sys.stdin)
         self._show = warnings.showwarning
         self._filters = warnings.filters[:]
-        _use_default_filters()
+        use_default_filters()
         sys.stdout = sys.stderr = self.output
         sys.stdin = io.StringIO("")
         warnings.showwarning = self._warning
@@ -134,6 +134,9 @@ class Redirected:
         warnings.showwarning = self._show
         warnings.filters[:] = self._filters  # type: ignore[index]  # it is a list
 
+    def _pass_on(self, warning: warnings.WarningMessage) -> None:
+        """Show it elsewhere too; of a program in the sandbox nobody sees more than its trace."""
+
     def _warning(
         self,
         message: Any,
@@ -143,12 +146,14 @@ class Redirected:
         file: Any = None,
         line: str | None = None,
     ) -> None:
-        line_of_program = _program_line(filename, lineno)
-        if filename != PROGRAM and line_of_program is not None:
+        line_of_program = _program_line(self._program, filename, lineno)
+        if filename != self._program and line_of_program is not None:
             place = (line_of_program, category.__name__, str(message))
             if place in self._shown:
                 return  # as Python itself: once for each place
             self._shown.add(place)
+            filename, lineno = self._program, line_of_program
+        self._pass_on(warnings.WarningMessage(message, category, filename, lineno, file, line))
         self._warned += 1
         if self._warned > _MOST_WARNINGS:
             return

@@ -12,7 +12,7 @@ from typing import Any
 
 from .chains import function_name
 from .names import Walk
-from .statements import COMPREHENSIONS, PROGRAM
+from .statements import COMPREHENSIONS
 
 
 def namespaces_of(
@@ -31,7 +31,7 @@ def namespaces_of(
     frame = sys._getframe(1)
     while frame is not None:
         code = frame.f_code
-        if code.co_filename == PROGRAM and code.co_name != "<module>" and code.co_name not in COMPREHENSIONS:
+        if frame.f_globals is variables and code.co_name != "<module>" and code.co_name not in COMPREHENSIONS:
             local = frame.f_locals
             roots[id(local)] = f"{function_name(code.co_qualname)}: "
             namespaces.append(local)

@@ -12,7 +12,8 @@ import platform
 import random
 import sys
 import types
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import Any
 
 import torch
@@ -33,11 +34,14 @@ from .observer import StepObserver
 from .ops import ApiMode, OpMode
 from .output import Redirected
 from .rows import Running
+from .script import Overheard, OwnScript, interruptible
 from .statements import PROGRAM, Columns, StatementMap
 from .storage import Ledger
 from .stream import Stream
 
 MODULE = "__main__"
+NAME = "program.py"
+"""`__file__` and `sys.argv[0]` of a program that lies in no file."""
 
 
 def record_program(
@@ -45,17 +49,20 @@ def record_program(
     send: Callable[[bytes], None],
     *,
     confined: bool = True,
-    argv: list[str] | None = None,
+    own: OwnScript | None = None,
     faults: list[str] | None = None,
-) -> None:
+) -> BaseException | None:
     """Run a program in this process, watched, and send its trace in chunks.
 
     Args:
         request: The program and its limits. Wall time and memory are for the caller to enforce.
         send: Takes the bytes of each chunk, JSON of a `schema.Chunk`. The last one is a `Closing`.
         confined: A refusal of the system is the sandbox's doing and is named as the reason.
-        argv: `sys.argv` of the program.
+        own: The program is a script of the one who runs it: nothing is kept from it.
         faults: Takes descriptions of faults of the tracer itself, for tests.
+
+    Returns:
+        What ended the program before its end, if something did.
     """
     source = request.source.removeprefix("\ufeff")
     stream = Stream(send, request.limits.trace_bytes)
@@ -67,19 +74,22 @@ def record_program(
         "seed": request.seed,
     }
     try:
-        statements = StatementMap(source)
-        code = compile(source, PROGRAM, "exec", dont_inherit=True)
+        filename = PROGRAM if own is None else own.file
+        code = compile(source, filename, "exec", dont_inherit=True)
+        statements = StatementMap(source, filename)
     except (SyntaxError, ValueError, RecursionError, MemoryError, OverflowError) as error:
         stream.open(environment, [])
         stream.close(_did_not_compile(error, source), None)
-        return
+        return error
     stream.open(environment, [_statement(row) for row in statements.rows])
-    seed_generators(request.seed)
-    run = _Run(code, source, statements, request, stream, argv or ["program.py"])
+    if request.seed is not None:
+        seed_generators(request.seed)
+    run = _Run(code, source, statements, request, stream, own)
     outcome = run.watched(confined) if request.observed else run.plain(confined)
     stream.close(outcome, run.fingerprint)
     if faults is not None:
         faults.extend(run.faults)
+    return run.error
 
 
 def seed_generators(seed: int) -> None:
@@ -110,7 +120,7 @@ class _Run:
         statements: StatementMap,
         request: RunRequest,
         stream: Stream,
-        argv: list[str],
+        own: OwnScript | None,
     ) -> None:
         self._code = code
         self._source = source
@@ -118,12 +128,15 @@ class _Run:
         self._limits = request.limits
         self._reports = request.reports
         self._stream = stream
-        self._argv = argv
+        self._own = own
         self._pid = os.getpid()
         self._module = types.ModuleType(MODULE)
         self._variables = self._module.__dict__
         self._variables["__builtins__"] = builtins
-        self._variables["__file__"] = argv[0]
+        self._variables["__file__"] = NAME
+        if own is not None:
+            own.name_module(self._module)
+        self.error: BaseException | None = None
         self.fingerprint: dict[str, Any] = {}
         self.faults: list[str] = []
 
@@ -137,7 +150,7 @@ class _Run:
         ledger = Ledger(stream, now, contents)
         graph = Graph(stream, now, ledger)
         ledger.node_of = graph.node_of
-        calls = Calls(stream, ledger, graph, self._statements.columns)
+        calls = Calls(stream, ledger, graph, self._statements)
         observer = StepObserver(
             self._statements,
             limits,
@@ -148,15 +161,15 @@ class _Run:
             graph,
             calls,
             Names(MODULE),
-            elsewhere := Elsewhere(lambda: _only_run(calls, stream)),
+            elsewhere := Elsewhere(self._statements.filename, lambda: _only_run(calls, stream)),
         )
         observer.use_globals(self._variables)
         lines = Lines(self._statements, observer)
         calls.hears_api = not (self._statements.uses_compiler or self._statements.uses_fast_path)
         api_mode: Any = ApiMode(calls) if calls.hears_api else None
         error = None
-        with _InPlaceOfMain(self._module, self._source, self._argv), Redirected(stream, limits):
-            with OpMode(calls), HiddenWeakRefs(), elsewhere:
+        with self._surroundings():
+            with OpMode(calls), HiddenWeakRefs(), elsewhere, self._signals():
                 try:
                     if api_mode is not None:
                         api_mode.__enter__()
@@ -168,7 +181,7 @@ class _Run:
                     error = raised
                 finally:
                     calls.trace_lines = calls.lines_heard = None
-                    _leave_if_forked(self._pid, error)
+                    self._leave_if_forked(error)
                     if lines.stop():
                         lines.turned_off()
                     if api_mode is not None:
@@ -177,7 +190,8 @@ class _Run:
             observer.look_for_the_last_time(error)
         observer.close()
         self.faults = calls.failures.faults
-        outcome = _outcome(error, confined, self._statements.columns)
+        self.error = error
+        outcome = _outcome(error, confined, self._statements)
         if error is not None and outcome["kind"] == "raised":
             outcome["failure"] = _failure(calls, error, stream)
         self._take_fingerprint(error)
@@ -187,19 +201,37 @@ class _Run:
         """Run it unobserved: no modes, no line events. Only the outcome and the fingerprint are told."""
         error = None
         ballast = None if self._reports is None else disturb_memory()
-        with (
-            _InPlaceOfMain(self._module, self._source, self._argv),
-            Redirected(self._stream, self._limits),
-        ):
+        with self._surroundings():
             try:
                 exec(self._code, self._variables)
             except BaseException as raised:
                 error = raised
-            _leave_if_forked(self._pid, error)
-        outcome = _outcome(error, confined, self._statements.columns)
+            self._leave_if_forked(error)
+        self.error = error
+        outcome = _outcome(error, confined, self._statements)
         self._take_fingerprint(error)
         del ballast
         return outcome
+
+    @contextmanager
+    def _surroundings(self) -> Iterator[None]:
+        """What the program finds around it: the module `__main__`, `sys.argv`, streams."""
+        if self._own is not None:
+            self._own.take_main(self._module)
+            with Overheard(self._stream, self._limits, self._own.file):
+                yield
+            return
+        streams = Redirected(self._stream, self._limits, PROGRAM)
+        with _InPlaceOfMain(self._module, self._source), streams:
+            yield
+
+    def _leave_if_forked(self, error: BaseException | None) -> None:
+        """A process that the program forked came to the program's end; the trace is not its own to close."""
+        if os.getpid() != self._pid and self._own is None:
+            os._exit(0 if error is None else 1)
+
+    def _signals(self) -> AbstractContextManager[None]:
+        return nullcontext() if self._own is None else interruptible(self._limits.wall_s)
 
     def _take_fingerprint(self, error: BaseException | None) -> None:
         said = None if error is None else f"{type(error).__name__}: {message_of(error)}"
@@ -213,12 +245,6 @@ def _only_run(calls: Calls, stream: Stream) -> None:
     stream.mute()
 
 
-def _leave_if_forked(pid: int, error: BaseException | None) -> None:
-    """A process that the program forked came to the program's end; the trace is not its own to close."""
-    if os.getpid() != pid:
-        os._exit(0 if error is None else 1)
-
-
 def _failure(calls: Calls, error: BaseException, stream: Stream) -> dict[str, Any] | None:
     failure = calls.failures.of(error)
     if failure is None:
@@ -230,16 +256,15 @@ def _failure(calls: Calls, error: BaseException, stream: Stream) -> dict[str, An
 class _InPlaceOfMain:
     """While entered, the program is `__main__`, with its source to be had and its own `sys.argv`."""
 
-    def __init__(self, module: types.ModuleType, source: str, argv: list[str]) -> None:
+    def __init__(self, module: types.ModuleType, source: str) -> None:
         self._module = module
         self._lines = source.splitlines(keepends=True)
         self._size = len(source)
-        self._argv = argv
 
     def __enter__(self) -> None:
         self._before = (sys.modules.get(MODULE), sys.argv)
         sys.modules[MODULE] = self._module
-        sys.argv = self._argv
+        sys.argv = [NAME]
         linecache.cache[PROGRAM] = (self._size, None, self._lines, PROGRAM)
 
     def __exit__(self, *error: object) -> None:
@@ -282,11 +307,11 @@ def _did_not_compile(error: BaseException, source: str) -> dict[str, Any]:
     return outcome
 
 
-def _outcome(error: BaseException | None, confined: bool, columns: Columns) -> dict[str, Any]:
+def _outcome(error: BaseException | None, confined: bool, statements: StatementMap) -> dict[str, Any]:
     """How a run that came to an end by itself ended."""
     if error is None or isinstance(error, SystemExit):
         return _blank_outcome("finished")
-    entries = program_frames(error)
+    entries = program_frames(error, statements.filename)
     lines = [entry.tb_lineno for entry in entries]
     line = lines[-1] if lines else None
     if isinstance(error, LimitReached):
@@ -308,7 +333,7 @@ def _outcome(error: BaseException | None, confined: bool, columns: Columns) -> d
         traceback=lines,
     )
     if entries:
-        outcome["range"] = _failing_range(entries[-1], columns)
+        outcome["range"] = _failing_range(entries[-1], statements.columns)
     return outcome
 
 

@@ -8,7 +8,7 @@ import ast
 from collections.abc import Iterator
 
 PROGRAM = "<program>"
-"""File name of the reader's program in code objects and tracebacks."""
+"""File name of the reader's program in code objects and tracebacks, unless it lies in a file."""
 
 COMPREHENSIONS = frozenset({"<listcomp>", "<genexpr>", "<dictcomp>", "<setcomp>"})
 """Names of the code of comprehensions, which belong to their statement."""
@@ -73,14 +73,16 @@ class StatementMap:
 
     Args:
         source: A program that compiles.
+        filename: Its name in code objects and tracebacks.
 
     Raises:
         SyntaxError, ValueError: It does not.
     """
 
-    def __init__(self, source: str) -> None:
+    def __init__(self, source: str, filename: str = PROGRAM) -> None:
         self.columns = Columns(source)
-        tree = ast.parse(source, PROGRAM)
+        self.filename = filename
+        tree = ast.parse(source, filename)
         self.rows: list[tuple[str, int, int, int, int]] = []
         """Per statement: kind, line, column, end line, end column; the end of its header."""
         self.mentions: list[tuple[str, ...]] = []

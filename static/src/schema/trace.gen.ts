@@ -94,9 +94,9 @@ export interface Environment {
    */
   simulated: boolean;
   /**
-   * Seed of the random generators.
+   * Seed of the random generators; None when nobody set one, as for a script of one's own.
    */
-  seed: number;
+  seed: number | null;
 }
 /**
  * A statement of the program. A compound statement owns its header only.
