@@ -225,7 +225,7 @@ _PARTS = {
 
 def has_parts(t: Any) -> bool:
     """It is made of other tensors."""
-    return get_layout(t) in _PARTS or get_is_nested(t)
+    return get_layout(t) is not torch.strided or get_is_nested(t)
 
 
 def has_no_data(untyped: Any) -> bool:

@@ -155,7 +155,9 @@ class Ledger:
 
     def _count(self, row: StorageRow, sign: int) -> None:
         """A storage comes (1) or goes (-1): bytes that another one lies over as well count once."""
-        nbytes = row.nbytes - _covered(row, self.overlapping(row))
+        nbytes = row.nbytes
+        if row.foreign or self._foreign:
+            nbytes -= _covered(row, self.overlapping(row))
         alive = self.alive[row.device] = self.alive.get(row.device, 0) + sign * nbytes
         peak = self._now.effects.peak
         if alive > peak.get(row.device, -1):
