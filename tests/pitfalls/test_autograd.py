@@ -1,7 +1,15 @@
 """Graphs, saved tensors, gradients: kept without a name, released, rewritten; and what must not be asked."""
 
-import pytest
+import asyncio
 
+import pytest
+from tensor_anatomy.execution import Pool
+from tensor_anatomy.execution.zygote_client import ZygoteClient
+from tensor_anatomy.explaining import explain
+from tensor_anatomy.messages import text_of
+from tensor_anatomy.schema import Trace, TraceRequest
+
+from ..conftest import LIMITS
 from .looking import gradient, node, storage, tensor, traits
 from .programs import PROGRAMS, op_names, ops, printed, said, state, traced
 
@@ -198,6 +206,26 @@ def test_edges_to_leaves_go_through_accumulate_grad() -> None:
     freed = state("import torch\na = torch.ones(4, requires_grad=True)\nb = a.exp().exp()\ndel b\nk = 1\n")
     assert {s["freed_line"] for s in freed["storages"].values()} == {None, 4}
     assert freed["bytes"]["alive"] == {"cpu": 16}  # no node was kept, nor what it saved
+
+
+def test_node_names_that_watching_changes_are_flagged() -> None:
+    async def run() -> Trace:
+        client = ZygoteClient()
+        await client.start()
+        try:
+            if client.state != "ready":
+                pytest.skip(str(client.reason))
+            return await Pool(LIMITS, slots=1, queue=1, zygote=client).run(
+                TraceRequest(source=PROGRAMS["A18"])
+            )
+        finally:
+            await client.close()
+
+    trace = explain(asyncio.run(run()))
+    pairs = {(each.observed, each.plain) for each in trace.observer_effects if each.what == "grad_fn"}
+
+    assert pairs == {("ViewBackward0", "ReshapeAliasBackward0")}
+    assert any("ReshapeAliasBackward0" in text_of("en", s.id, s.args) for s in trace.comparison.sentences)
 
 
 def test_ops_of_backward_say_which_node_ran_them() -> None:
