@@ -35,7 +35,7 @@ def types(json_schema: str) -> str:
         source, result = Path(folder, "trace.schema.json"), Path(folder, "trace.gen.ts")
         source.write_text(json.dumps(_without_siblings(json.loads(json_schema))))
         files = ("-i", str(source), "-o", str(result))
-        status = find().run(str(JSON2TS), *files, f"--bannerComment={BANNER}")
+        status = find().run(str(JSON2TS), *files, f"--bannerComment={BANNER}", "--unreachableDefinitions")
         if status != 0:
             raise SystemExit("json2ts failed, see above.")
         return result.read_text()

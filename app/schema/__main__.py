@@ -9,6 +9,7 @@ from typing import Any
 
 from pydantic.json_schema import GenerateJsonSchema
 
+from .packing import PackedTrace
 from .trace import Trace
 
 
@@ -21,8 +22,11 @@ class PlainTitles(GenerateJsonSchema):
 
 
 def trace_schema() -> dict[str, Any]:
-    """The JSON Schema (draft 2020-12) of a trace."""
-    return Trace.model_json_schema(by_alias=True, mode="serialization", schema_generator=PlainTitles)
+    """The JSON Schema (draft 2020-12) of a trace, and of a packed one among its definitions."""
+    schema = Trace.model_json_schema(by_alias=True, mode="serialization", schema_generator=PlainTitles)
+    packed = PackedTrace.model_json_schema(mode="serialization", schema_generator=PlainTitles)
+    inner = packed.pop("$defs")
+    return {**schema, "$defs": {**schema["$defs"], **inner, "PackedTrace": packed}}
 
 
 if __name__ == "__main__":

@@ -14,6 +14,7 @@ from starlette.requests import ClientDisconnect
 
 from ..errors import RequestInvalid
 from ..schema import Trace, TraceRequest
+from ..schema.packing import packed_json
 from ..schema.replay import state_document
 from ..schema.state import StateDocument
 from .bodies import read_trace_request
@@ -71,13 +72,17 @@ def api_router(runner: Runner, source_bytes: int) -> APIRouter:
         response_class=Response,
         responses={
             200: {
-                "description": "The trace, also of a program that raised or met a limit. With "
+                "description": "The trace, packed (`PackedTrace` says how, `Trace` what is in it), also of a "
+                "program that raised or met a limit. With "
                 f"`Accept: {NDJSON}` lines while it runs, with `format=state` a state document.",
                 "content": {
                     "application/json": {
                         "schema": {
                             "anyOf": [
-                                {"$ref": "#/components/schemas/Trace"},
+                                {
+                                    "$ref": "#/components/schemas/PackedTrace",
+                                    "x-packs": {"$ref": "#/components/schemas/Trace"},
+                                },
                                 {"$ref": "#/components/schemas/StateDocument"},
                             ]
                         }
@@ -193,7 +198,10 @@ def _state(trace: Trace, step: int | None) -> StateDocument:
 
 
 def _record(record: Trace | StateDocument) -> Response:
-    body = record.model_dump_json(by_alias=True).encode()
+    if isinstance(record, Trace):
+        body = packed_json(record)
+    else:
+        body = record.model_dump_json(by_alias=True).encode()
     return Response(
         body,
         media_type="application/json",

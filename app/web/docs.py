@@ -14,6 +14,7 @@ from pydantic.json_schema import models_json_schema
 
 from ..lessons.markdown import inline
 from ..schema import Trace, TraceRequest
+from ..schema.packing import PackedTrace
 from ..schema.state import StateDocument
 from .addresses import base_url
 from .templating import DocsPage, Templates
@@ -28,7 +29,10 @@ def openapi_of(app: FastAPI) -> dict[str, Any]:
             title=app.title, version=app.version, description=app.description, routes=app.routes
         )
         _, definitions = models_json_schema(
-            [(TraceRequest, "validation"), (Trace, "serialization"), (StateDocument, "serialization")],
+            [
+                (TraceRequest, "validation"),
+                *((each, "serialization") for each in (PackedTrace, Trace, StateDocument)),
+            ],
             by_alias=True,
             ref_template=f"{_REF}{{model}}",
         )

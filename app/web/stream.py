@@ -20,6 +20,7 @@ from typing import Any
 
 from ..errors import AppError
 from ..schema import SCHEMA_VERSION, Chunk, Opening, Steps, Trace
+from ..schema.packing import packed_json
 from .problems import internal_problem, problem_of
 
 
@@ -78,9 +79,9 @@ class _Lines:
     def _end(self, trace: Trace) -> list[bytes]:
         if not trace.is_final:
             self._shown = True
-            return [_raw("chunk", trace=trace.model_dump_json(by_alias=True)), *_notes(trace)]
+            return [_raw("chunk", trace=packed_json(trace).decode()), *_notes(trace)]
         told = [_comparison(trace)] if self._shown else _notes(trace)
-        return [*told, _raw("end", trace=trace.model_dump_json(by_alias=True))]
+        return [*told, _raw("end", trace=packed_json(trace).decode())]
 
 
 def _notes(trace: Trace) -> list[bytes]:

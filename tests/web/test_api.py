@@ -7,6 +7,7 @@ from collections.abc import AsyncIterator
 
 import pytest
 from tensor_anatomy.errors import DeviceUnavailable, PoolBusy, SandboxRestarting, SandboxUnavailable
+from tensor_anatomy.schema.packing import unpack
 from tensor_anatomy.web import stream as stream_module
 
 LIMIT = 64 * 1024
@@ -211,7 +212,7 @@ async def test_a_stream_starts_reports_and_ends_with_the_whole_trace(client, tra
     assert said[0]["environment"]["torch"] == trace.environment.torch
     assert said[1]["steps"] == 4
     assert len(said[2]["chunk"]["steps"]) == 4
-    assert said[-1]["trace"] == json.loads(trace.model_dump_json(by_alias=True))
+    assert unpack(said[-1]["trace"]) == json.loads(trace.model_dump_json(by_alias=True))
 
 
 async def test_a_quiet_mistake_is_a_line_of_its_own(client, runner, trace):

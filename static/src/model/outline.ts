@@ -3,7 +3,7 @@
  *
  * One pass over the events, made once. The timeline, the code's lamps and jumps read it.
  */
-import type { Statement, Step, Trace } from "../schema/trace.gen";
+import type { Fold, Statement, Step, Trace } from "../schema/trace.gen";
 import { LAYERS, type Layer } from "./state";
 import { World, type TraceEvent } from "./world";
 
@@ -17,7 +17,7 @@ export interface StepOutline {
   readonly from: number;
   readonly executions: number;
   /** The iterations of a loop it stands for, when they were folded. */
-  readonly iterations: { readonly first: number; readonly last: number } | null;
+  readonly iterations: Fold | null;
   readonly raised: boolean;
   readonly lamps: readonly Layer[];
   /** Its source, on one line. */
@@ -121,7 +121,7 @@ function outlineOfStep(
     depth: step.depth,
     from: Math.min(step.began + 1, number),
     executions: step.executions,
-    iterations: step.fold === null || step.fold.loop === null ? null : step.fold,
+    iterations: step.fold?.loop == null ? null : step.fold,
     raised: step.raised,
     lamps: LAYERS.filter((layer) => step.lamps.includes(layer)),
     text: textOf(statement, lines),

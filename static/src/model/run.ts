@@ -5,6 +5,7 @@
  * Lines with steps are skipped: the trace holds them all, explained.
  */
 import type { Trace } from "../schema/trace.gen";
+import { unpack } from "./unpack";
 import { NOT_COMPARED, type Compared } from "./unobserved";
 
 /** How far a run is. */
@@ -30,7 +31,7 @@ type Line =
   | ({ readonly event: "note" } & Partial<Compared>)
   | { readonly event: "chunk"; readonly trace?: Trace }
   | { readonly event: "progress"; readonly steps: number; readonly line: number | null }
-  | { readonly event: "end"; readonly trace?: Trace; readonly problem?: ProblemBody };
+  | { readonly event: "end"; readonly trace?: unknown; readonly problem?: ProblemBody };
 
 interface ProblemBody {
   readonly code?: string;
@@ -79,7 +80,7 @@ async function firstTrace(lines: AsyncGenerator<string>, signal: AbortSignal, li
       const line = JSON.parse(value) as Line;
       if (line.event === "progress") listener.progress?.(line);
       if (line.event !== "end" && line.event !== "chunk") continue;
-      if (line.trace !== undefined) return line.trace;
+      if (line.trace !== undefined) return unpack(line.trace);
       if (line.event === "end") throw asProblem(line.problem ?? {}, null);
     }
   } catch (error) {

@@ -75,6 +75,9 @@ export interface Trace {
 }
 /**
  * What ran the program.
+ *
+ * This interface was referenced by `Trace`'s JSON-Schema
+ * via the `definition` "Environment".
  */
 export interface Environment {
   /**
@@ -100,6 +103,9 @@ export interface Environment {
 }
 /**
  * A statement of the program. A compound statement owns its header only.
+ *
+ * This interface was referenced by `Trace`'s JSON-Schema
+ * via the `definition` "Statement".
  */
 export interface Statement {
   /**
@@ -113,6 +119,9 @@ export interface Statement {
 }
 /**
  * A piece of the program. Lines from 1, columns from 0 in characters, the end exclusive.
+ *
+ * This interface was referenced by `Trace`'s JSON-Schema
+ * via the `definition` "SourceRange".
  */
 export interface SourceRange {
   /**
@@ -134,6 +143,9 @@ export interface SourceRange {
 }
 /**
  * How a tensor looks at a storage. Kept in a table: many tensors of a trace look alike.
+ *
+ * This interface was referenced by `Trace`'s JSON-Schema
+ * via the `definition` "TensorView".
  */
 export interface TensorView {
   /**
@@ -183,6 +195,9 @@ export interface TensorView {
 }
 /**
  * What is the same each time an aten op runs at one place of a program in the same way.
+ *
+ * This interface was referenced by `Trace`'s JSON-Schema
+ * via the `definition` "OpSite".
  */
 export interface OpSite {
   /**
@@ -220,6 +235,9 @@ export interface OpSite {
 }
 /**
  * One execution of one statement, or many of them folded.
+ *
+ * This interface was referenced by `Trace`'s JSON-Schema
+ * via the `definition` "Step".
  */
 export interface Step {
   /**
@@ -307,6 +325,9 @@ export interface Step {
 }
 /**
  * Iterations of a loop that were not kept one by one.
+ *
+ * This interface was referenced by `Trace`'s JSON-Schema
+ * via the `definition` "Fold".
  */
 export interface Fold {
   /**
@@ -325,6 +346,9 @@ export interface Fold {
 }
 /**
  * A storage came to be known, or its size or address changed.
+ *
+ * This interface was referenced by `Trace`'s JSON-Schema
+ * via the `definition` "UntypedStorage".
  */
 export interface UntypedStorage {
   kind: "storage";
@@ -347,6 +371,9 @@ export interface UntypedStorage {
 }
 /**
  * The bytes of a storage as they were observed.
+ *
+ * This interface was referenced by `Trace`'s JSON-Schema
+ * via the `definition` "StorageBytes".
  */
 export interface StorageBytes {
   kind: "bytes";
@@ -365,6 +392,9 @@ export interface StorageBytes {
 }
 /**
  * Storages whose bytes were given back.
+ *
+ * This interface was referenced by `Trace`'s JSON-Schema
+ * via the `definition` "StorageFreed".
  */
 export interface StorageFreed {
   kind: "freed";
@@ -379,6 +409,9 @@ export interface StorageFreed {
 }
 /**
  * Who keeps a storage that no name, no `.grad` and no saved tensor accounts for: what a search found.
+ *
+ * This interface was referenced by `Trace`'s JSON-Schema
+ * via the `definition` "StorageHeld".
  */
 export interface StorageHeld {
   kind: "held";
@@ -398,6 +431,9 @@ export interface StorageHeld {
 }
 /**
  * A tensor came to be known or changed: its whole state, values aside.
+ *
+ * This interface was referenced by `Trace`'s JSON-Schema
+ * via the `definition` "TensorState".
  */
 export interface TensorState {
   kind: "tensor";
@@ -432,6 +468,9 @@ export interface TensorState {
 }
 /**
  * Values of a tensor that do not follow from recorded storage bytes.
+ *
+ * This interface was referenced by `Trace`'s JSON-Schema
+ * via the `definition` "TensorValues".
  */
 export interface TensorValues {
   kind: "values";
@@ -452,6 +491,9 @@ export interface TensorValues {
 }
 /**
  * What is said of a tensor too large to show every value.
+ *
+ * This interface was referenced by `Trace`'s JSON-Schema
+ * via the `definition` "TensorSummary".
  */
 export interface TensorSummary {
   /**
@@ -483,6 +525,9 @@ export interface TensorSummary {
 }
 /**
  * The traits of a tensor came to be known or changed.
+ *
+ * This interface was referenced by `Trace`'s JSON-Schema
+ * via the `definition` "TensorTraits".
  */
 export interface TensorTraits {
   kind: "traits";
@@ -497,6 +542,9 @@ export interface TensorTraits {
 }
 /**
  * Something about a tensor that its view does not say: `batched`, `uninitialized`, `foreign-memory`.
+ *
+ * This interface was referenced by `Trace`'s JSON-Schema
+ * via the `definition` "TensorTrait".
  */
 export interface TensorTrait {
   /**
@@ -512,6 +560,9 @@ export interface TensorTrait {
 }
 /**
  * Tensors that were destroyed.
+ *
+ * This interface was referenced by `Trace`'s JSON-Schema
+ * via the `definition` "TensorsGone".
  */
 export interface TensorsGone {
   kind: "gone";
@@ -522,6 +573,9 @@ export interface TensorsGone {
 }
 /**
  * One aten op below autograd.
+ *
+ * This interface was referenced by `Trace`'s JSON-Schema
+ * via the `definition` "OpCall".
  */
 export interface OpCall {
   kind: "op";
@@ -540,6 +594,9 @@ export interface OpCall {
 }
 /**
  * A call of the PyTorch API without an op: `contiguous()` of a contiguous x, `requires_grad_()`.
+ *
+ * This interface was referenced by `Trace`'s JSON-Schema
+ * via the `definition` "ApiCall".
  */
 export interface ApiCall {
   kind: "api";
@@ -566,6 +623,9 @@ export interface ApiCall {
 }
 /**
  * A node of the autograd graph came to be known.
+ *
+ * This interface was referenced by `Trace`'s JSON-Schema
+ * via the `definition` "GraphNode".
  */
 export interface GraphNode {
   kind: "node";
@@ -596,6 +656,9 @@ export interface GraphNode {
 }
 /**
  * A tensor a node keeps for backward.
+ *
+ * This interface was referenced by `Trace`'s JSON-Schema
+ * via the `definition` "SavedTensor".
  */
 export interface SavedTensor {
   /**
@@ -617,6 +680,9 @@ export interface SavedTensor {
 }
 /**
  * A saved tensor's version moved away from the saved one, or came back.
+ *
+ * This interface was referenced by `Trace`'s JSON-Schema
+ * via the `definition` "SavedTensorChanged".
  */
 export interface SavedTensorChanged {
   kind: "saved";
@@ -635,6 +701,9 @@ export interface SavedTensorChanged {
 }
 /**
  * Nodes whose saved tensors were released, by a backward pass that did not retain the graph.
+ *
+ * This interface was referenced by `Trace`'s JSON-Schema
+ * via the `definition` "SavedTensorsFreed".
  */
 export interface SavedTensorsFreed {
   kind: "saved-freed";
@@ -645,6 +714,9 @@ export interface SavedTensorsFreed {
 }
 /**
  * Bytes were copied between devices.
+ *
+ * This interface was referenced by `Trace`'s JSON-Schema
+ * via the `definition` "Transfer".
  */
 export interface Transfer {
   kind: "transfer";
@@ -663,6 +735,9 @@ export interface Transfer {
 }
 /**
  * What a name of a frame leads to, whenever that changed. No paths: it leads to no tensor any more.
+ *
+ * This interface was referenced by `Trace`'s JSON-Schema
+ * via the `definition` "NamesBound".
  */
 export interface NamesBound {
   kind: "names";
@@ -683,6 +758,9 @@ export interface NamesBound {
 }
 /**
  * A function of the program was called.
+ *
+ * This interface was referenced by `Trace`'s JSON-Schema
+ * via the `definition` "FrameEntered".
  */
 export interface FrameEntered {
   kind: "call";
@@ -697,6 +775,9 @@ export interface FrameEntered {
 }
 /**
  * A function returned, yielded for good, or was left by an exception.
+ *
+ * This interface was referenced by `Trace`'s JSON-Schema
+ * via the `definition` "FrameLeft".
  */
 export interface FrameLeft {
   kind: "return";
@@ -707,6 +788,9 @@ export interface FrameLeft {
 }
 /**
  * The program printed; stderr is merged in.
+ *
+ * This interface was referenced by `Trace`'s JSON-Schema
+ * via the `definition` "StdoutWritten".
  */
 export interface StdoutWritten {
   kind: "stdout";
@@ -717,6 +801,9 @@ export interface StdoutWritten {
 }
 /**
  * A warning was shown.
+ *
+ * This interface was referenced by `Trace`'s JSON-Schema
+ * via the `definition` "WarningIssued".
  */
 export interface WarningIssued {
   kind: "warning";
@@ -735,18 +822,27 @@ export interface WarningIssued {
 }
 /**
  * The step runs the header of a `with` statement again, to leave its block.
+ *
+ * This interface was referenced by `Trace`'s JSON-Schema
+ * via the `definition` "BlockLeft".
  */
 export interface BlockLeft {
   kind: "block-left";
 }
 /**
  * The step goes on with a statement that a `yield` or an `await` had suspended.
+ *
+ * This interface was referenced by `Trace`'s JSON-Schema
+ * via the `definition` "Resumed".
  */
 export interface Resumed {
   kind: "resumed";
 }
 /**
  * An exception was raised in the running statement, caught later or not.
+ *
+ * This interface was referenced by `Trace`'s JSON-Schema
+ * via the `definition` "ExceptionRaised".
  */
 export interface ExceptionRaised {
   kind: "exception";
@@ -765,6 +861,9 @@ export interface ExceptionRaised {
 }
 /**
  * A thread began to run code of the program. What runs in it is not watched: no lines, no ops.
+ *
+ * This interface was referenced by `Trace`'s JSON-Schema
+ * via the `definition` "ThreadRan".
  */
 export interface ThreadRan {
   kind: "thread";
@@ -779,18 +878,27 @@ export interface ThreadRan {
 }
 /**
  * The program started another process by fork. What runs in it is not part of the trace.
+ *
+ * This interface was referenced by `Trace`'s JSON-Schema
+ * via the `definition` "ProcessForked".
  */
 export interface ProcessForked {
   kind: "process";
 }
 /**
  * The program took the trace function away: lines after this step were not seen.
+ *
+ * This interface was referenced by `Trace`'s JSON-Schema
+ * via the `definition` "TracingTurnedOff".
  */
 export interface TracingTurnedOff {
   kind: "tracing-off";
 }
 /**
  * A container is too large for a name to be made for each entry.
+ *
+ * This interface was referenced by `Trace`'s JSON-Schema
+ * via the `definition` "EntriesLeftOut".
  */
 export interface EntriesLeftOut {
   kind: "entries";
@@ -817,6 +925,9 @@ export interface EntriesLeftOut {
 }
 /**
  * Ops of a site run inside library code that the program called: `o.step()` runs inside `torch.optim`.
+ *
+ * This interface was referenced by `Trace`'s JSON-Schema
+ * via the `definition` "SiteInside".
  */
 export interface SiteInside {
   kind: "inside";
@@ -831,6 +942,9 @@ export interface SiteInside {
 }
 /**
  * How a run ended. A program that raises, loops or crashes is a result.
+ *
+ * This interface was referenced by `Trace`'s JSON-Schema
+ * via the `definition` "Outcome".
  */
 export interface Outcome {
   /**
@@ -873,6 +987,9 @@ export interface Outcome {
 }
 /**
  * What was being done when the program raised: facts, no explanation.
+ *
+ * This interface was referenced by `Trace`'s JSON-Schema
+ * via the `definition` "Failure".
  */
 export interface Failure {
   /**
@@ -894,6 +1011,9 @@ export interface Failure {
 }
 /**
  * An argument of a call that failed.
+ *
+ * This interface was referenced by `Trace`'s JSON-Schema
+ * via the `definition` "Operand".
  */
 export interface Operand {
   /**
@@ -911,6 +1031,9 @@ export interface Operand {
 }
 /**
  * A difference between the observed run and the plain one.
+ *
+ * This interface was referenced by `Trace`'s JSON-Schema
+ * via the `definition` "ObserverEffect".
  */
 export interface ObserverEffect {
   /**
@@ -932,6 +1055,9 @@ export interface ObserverEffect {
 }
 /**
  * Whether a program was held against an unobserved run of itself, and what that run had instead.
+ *
+ * This interface was referenced by `Trace`'s JSON-Schema
+ * via the `definition` "Comparison".
  */
 export interface Comparison {
   /**
@@ -962,6 +1088,9 @@ export interface Comparison {
 }
 /**
  * A graph node that has another name when nobody watches.
+ *
+ * This interface was referenced by `Trace`'s JSON-Schema
+ * via the `definition` "PlainNode".
  */
 export interface PlainNode {
   /**
@@ -975,6 +1104,9 @@ export interface PlainNode {
 }
 /**
  * Contents as the unobserved run has them. They are what a reader is shown, from step `since` on.
+ *
+ * This interface was referenced by `Trace`'s JSON-Schema
+ * via the `definition` "PlainContents".
  */
 export interface PlainContents {
   /**
@@ -1002,6 +1134,9 @@ export interface PlainContents {
 }
 /**
  * A sentence by message id: the catalogues say it in each language.
+ *
+ * This interface was referenced by `Trace`'s JSON-Schema
+ * via the `definition` "Sentence".
  */
 export interface Sentence {
   /**
@@ -1021,6 +1156,9 @@ export interface Sentence {
 }
 /**
  * Why a program failed, from the facts of its trace.
+ *
+ * This interface was referenced by `Trace`'s JSON-Schema
+ * via the `definition` "Explanation".
  */
 export interface Explanation {
   /**
@@ -1046,6 +1184,9 @@ export interface Explanation {
 }
 /**
  * A quiet mistake that was noticed.
+ *
+ * This interface was referenced by `Trace`'s JSON-Schema
+ * via the `definition` "Note".
  */
 export interface Note {
   /**
@@ -1063,6 +1204,9 @@ export interface Note {
 }
 /**
  * The whole graph of a trace.
+ *
+ * This interface was referenced by `Trace`'s JSON-Schema
+ * via the `definition` "GraphDrawing".
  */
 export interface GraphDrawing {
   /**
@@ -1088,6 +1232,9 @@ export interface GraphDrawing {
 }
 /**
  * A box of the autograd graph. A leaf is drawn with its AccumulateGrad in one box.
+ *
+ * This interface was referenced by `Trace`'s JSON-Schema
+ * via the `definition` "NodeDrawing".
  */
 export interface NodeDrawing {
   /**
@@ -1117,6 +1264,9 @@ export interface NodeDrawing {
 }
 /**
  * A routed edge, from a node to the node its gradient flows to.
+ *
+ * This interface was referenced by `Trace`'s JSON-Schema
+ * via the `definition` "EdgeDrawing".
  */
 export interface EdgeDrawing {
   /**
@@ -1131,4 +1281,96 @@ export interface EdgeDrawing {
    * The polyline, from source to target.
    */
   points: [number, number][];
+}
+/**
+ * How events of one kind are packed: a list of an index into `shapes` and of the values of its fields.
+ *
+ * This interface was referenced by `Trace`'s JSON-Schema
+ * via the `definition` "EventShape".
+ */
+export interface EventShape {
+  /**
+   * The kind.
+   */
+  kind: string;
+  /**
+   * Name and code of each field. `""`: the value as it is. `t`, `s`, `n`: ids of tensors, storages, nodes,
+   * alone, in a list or as the values of an object; an id newer than all before is told by minus its distance
+   * from the newest, a recent one by twice its distance, any other by twice itself plus one. `x`: the next
+   * text aside, null for none. `{"rows": [[name, code], …]}`: records, each a list of values.
+   * `{"pair": [code, …]}`: lists.
+   */
+  fields: [
+    string,
+    (
+      | string
+      | {
+          [k: string]: unknown;
+        }
+    )
+  ][];
+}
+/**
+ * Records of one kind.
+ *
+ * This interface was referenced by `Trace`'s JSON-Schema
+ * via the `definition` "Table".
+ */
+export interface Table {
+  /**
+   * Their fields.
+   */
+  fields: string[];
+  /**
+   * The values of each.
+   */
+  rows: unknown[][];
+}
+/**
+ * A trace as it is sent. The fields not named here are those of `Trace`.
+ *
+ * This interface was referenced by `Trace`'s JSON-Schema
+ * via the `definition` "PackedTrace".
+ */
+export interface PackedTrace {
+  /**
+   * How it is packed.
+   */
+  packed: 1;
+  /**
+   * Per step an index into `blocks`.
+   */
+  steps: number[];
+  /**
+   * Steps that read alike: the values of `fields`, and the packed events. `began` and `first_event` are
+   * told by their distance from the step and from its first event.
+   */
+  blocks: [unknown[], unknown[][]][];
+  /**
+   * Fields of a step, its events aside.
+   */
+  fields: string[];
+  /**
+   * Kinds of events.
+   */
+  shapes: EventShape[];
+  /**
+   * Texts aside: bytes in base64, addresses.
+   */
+  texts: string[];
+  /**
+   * Indices into `texts`, in the order of the events.
+   */
+  aside: number[];
+  views: Table;
+  ranges: Table;
+  sites: Table;
+  sentences: Table;
+  /**
+   * As `Trace.graph`, but for nodes and edges in tables.
+   */
+  graph: {
+    [k: string]: unknown;
+  } | null;
+  [k: string]: unknown;
 }

@@ -187,7 +187,6 @@ export class TimelineView implements View {
 
   private tip(step: StepOutline): string {
     const words = this.messages.text("ui.timeline.tip", { step: step.number, line: step.line, text: step.text });
-    if (step.iterations !== null) return `${words} ${this.messages.text("ui.step.iterations", { ...step.iterations })}`;
     if (step.executions <= 1) return words;
     return `${words} ${this.messages.text("ui.step.folded", { count: step.executions })}`;
   }
