@@ -56,6 +56,18 @@ def _nothing() -> None:
     """Do nothing."""
 
 
+def leave_recording() -> Any:
+    """Make `torch.jit.trace` record nothing: even the size of a tensor would become an op of its graph.
+
+    Returns:
+        What to put back with `torch._C._set_tracing_state`; None when it was not recording.
+    """
+    state: Any = torch._C._get_tracing_state()
+    if state is not None:
+        torch._C._set_tracing_state(None)  # type: ignore[attr-defined]  # not in its stubs
+    return state
+
+
 class _Api:
     """An API call that is open."""
 
@@ -125,6 +137,10 @@ class Calls:
         """The trace function as long as it is there, whoever sets it."""
         self.when_lost: Callable[[], None] = _nothing
         """Called when the program takes the trace function away."""
+        self.minds_jit = False
+        """`torch.jit.trace` may be recording: what we read must not become part of its graph."""
+        self._recording: Any = None
+        """Its state while we work."""
         self.hears_api = True
         """API calls are told; else writes may go unheard and more must be looked at."""
         self.touched: dict[int, TensorRow] = {}
@@ -148,6 +164,8 @@ class Calls:
             self._lost(heard)
         self.busy = True
         sys.settrace(None)
+        if self.minds_jit:
+            self._recording = leave_recording()
         return heard
 
     def _lost(self, heard: Any) -> None:
@@ -165,6 +183,9 @@ class Calls:
 
         Python drops a trace function that meets the recursion limit; the program goes on, and so do we.
         """
+        if self._recording is not None:
+            torch._C._set_tracing_state(self._recording)  # type: ignore[attr-defined]  # not in its stubs
+            self._recording = None
         self.busy = False
         sys.settrace(self.trace_lines if heard is None else heard)
 

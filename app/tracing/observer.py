@@ -12,7 +12,7 @@ import torch
 
 from ..schema import Limits
 from .autograd import Graph
-from .calls import Calls
+from .calls import Calls, leave_recording
 from .changes import Effects, layers_between
 from .contents import FULL_RECORDS, Contents
 from .elsewhere import Elsewhere
@@ -245,6 +245,7 @@ class StepObserver:
         if calls.busy:
             return
         calls.busy = True
+        recording = leave_recording() if calls.minds_jit else None
         try:
             with torch._C.DisableTorchFunction(), torch._C._DisableTorchDispatch():
                 self._look_at_tensors(frame, variables, statement)
@@ -252,16 +253,21 @@ class StepObserver:
         except Exception as error:
             calls.failures.internal(error)
         finally:
+            if recording is not None:
+                torch._C._set_tracing_state(recording)  # type: ignore[attr-defined]  # not in its stubs
             calls.busy = False
 
     def _guarded(self, action: Any, *args: Any) -> None:
         self._calls.busy = True
+        recording = leave_recording() if self._calls.minds_jit else None
         try:
             with torch._C.DisableTorchFunction(), torch._C._DisableTorchDispatch():
                 action(*args)
         except Exception as error:
             self._calls.failures.internal(error)
         finally:
+            if recording is not None:
+                torch._C._set_tracing_state(recording)  # type: ignore[attr-defined]  # not in its stubs
             self._calls.busy = False
 
     def _look_at_tensors(self, frame: int, variables: dict[str, Any], statement: int | None) -> None:

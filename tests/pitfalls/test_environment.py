@@ -294,6 +294,37 @@ def test_a_write_from_a_thread_is_seen_by_the_next_look(start: str, functions: s
     assert functions in noted(traced(source))[0][1]
 
 
+def test_what_jit_records_is_the_program_alone() -> None:
+    source = (
+        "import torch\nx = torch.ones(2, 3)\ndef f(a):\n    b = a.sin()\n    return b * 2 + 1\n"
+        "t = torch.jit.trace(f, (x,))\nz = t(x)\nprint([n.kind() for n in t.inlined_graph.nodes()])\n"
+    )
+
+    assert state(source)["stdout"] == untraced(source)["stdout"]
+    assert tensor(state(source), "z")["shape"] == [2, 3]
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        "from torch.fx.experimental.proxy_tensor import make_fx\ng = make_fx(f)(x)",
+        "class M(torch.nn.Module):\n    forward = lambda self, a: f(a)\n"
+        "g = torch.export.export(M(), (x,)).module()",
+        "g = torch.func.vmap(f)",
+    ],
+    ids=["make_fx", "export", "vmap"],
+)
+def test_what_is_recorded_of_a_function_is_the_function_alone(make: str) -> None:
+    source = (
+        "import torch\nx = torch.ones(2, 3)\ndef f(a):\n    b = a.sin()\n    return b * 2 + 1\n"
+        f"{make}\nz = g(x)\n"
+        "print([(n.op, str(n.target)) for n in g.graph.nodes] if hasattr(g, 'graph') else z.tolist())\n"
+    )
+
+    assert state(source)["stdout"] == untraced(source)["stdout"]
+    assert traced(source).outcome.kind == "finished"
+
+
 def test_lines_are_told_again_once_the_trace_function_is_put_back() -> None:
     source = (
         "import sys\nimport torch\nold = sys.gettrace(); sys.settrace(None)\nx = torch.zeros(1)\n"
