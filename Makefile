@@ -2,7 +2,7 @@
 # the next ones find the stamps of tools/stamp.py unchanged and need no network.
 .DEFAULT_GOAL := help
 .PHONY: help serve setup venv frontend check lint contracts tsc stale python-tests node-tests \
-        test slow-tests browser browser-tests types record bench check-torch lock wheel clean
+        test slow-tests attacks browser browser-tests types record bench check-torch lock wheel clean
 
 HOST ?= 127.0.0.1
 PORT ?= 8000
@@ -66,6 +66,9 @@ browser: venv ## find a Chromium, or install one
 browser-tests: frontend browser
 	@if test -s build/browser; then CHROMIUM="$$(cat build/browser)" $(BIN)/pytest -q tests/browser; \
 	else echo "browser tests left out: no Chromium"; fi
+
+attacks: frontend ## run every attack on the sandbox in every configuration this machine offers
+	@$(RUN) -m tests.attacks
 
 types: frontend ## write the JSON Schema and the TypeScript types from the records
 	@$(RUN) tools/generate_types.py

@@ -176,7 +176,7 @@ def reason_of(error: BaseException) -> str | None:
             if one.errno in _DENIED or isinstance(one, (PermissionError, BlockingIOError)):
                 return "denied"
         if isinstance(one, RuntimeError) and "can't start new thread" in message_of(one):
-            return "denied"
+            return "memory-limit"  # threads may be started; their stacks count as memory
         inner = getattr(one, "reason", None) if isinstance(one, OSError) else None
         one = inner if isinstance(inner, BaseException) else one.__cause__ or one.__context__
     return None
