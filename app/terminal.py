@@ -288,7 +288,8 @@ class _Printer:
             )
         else:
             self.put(self.say(f"terminal.{outcome.kind}"), style="bold red")
-            self.put(visible(outcome.message or ""))
+            if self.trace.explanation is None:
+                self.put(visible(outcome.message or ""))
         if self.trace.explanation is not None:
             for sentence in self.trace.explanation.sentences:
                 if sentence.id in _SAYS_THE_MESSAGE:

@@ -333,7 +333,7 @@ def test_input_and_the_end_of_a_message(why):
             "[Errno 13] Permission denied",
             "num_workers=0",
         ),
-        ("import socket", "PermissionError", "[Errno 1] Operation not permitted", "no files, no network"),
+        ("import socket", "PermissionError", "[Errno 1] Operation not permitted", "no network"),
     ],
 )
 def test_what_the_sandbox_refused_says_what_to_use_instead(trace_of, source, kind, message, words):

@@ -11,6 +11,7 @@ from typing import TypeVar
 from ..schema import Comparison, Note, Sentence, Trace
 from .chronicle import Chronicle
 from .effects import comparison_sentences
+from .endings import explain_ending
 from .errors import explain_failure
 from .notes import find_notes
 from .sentences import step_sentences
@@ -42,7 +43,11 @@ def explain(trace: Trace) -> Trace:
     sentences, said = _each_once(per_step)
     return trace.model_copy(
         update={
-            "explanation": _derive("explanation", lambda: explain_failure(trace, chronicle), None),
+            "explanation": _derive(
+                "explanation",
+                lambda: explain_ending(trace.outcome) or explain_failure(trace, chronicle),
+                None,
+            ),
             "notes": _derive("notes", lambda: find_notes(chronicle), no_notes),
             "sentences": sentences,
             "said": said,

@@ -8,7 +8,7 @@ messages `error.x` (why) and `error.x.fix` (what to do) in the catalogues. What 
 import re
 from typing import Any
 
-from ..schema import Explanation, Layer, Trace
+from ..schema import Explanation, Layer, Outcome, Trace
 from .chronicle import Chronicle
 from .failure import FailedCall
 from .operands import ADVICE, Advice
@@ -23,6 +23,9 @@ _SAME_CLASS = {
     "bmm-shape": "matmul-shape",
     "denied-file": "denied",
     "denied-workers": "denied",
+    "denied-network": "denied",
+    "denied-process": "denied",
+    "denied-compiler": "denied",
     "no-input": "python-error",
 }
 """Rules with words of their own for a class that has others too."""
@@ -44,6 +47,14 @@ _PYTORCHS = frozenset(
 
 _FILES = re.compile(r"inline_container|PytorchStreamWriter|Parent directory .* does not exist|: '[^']+'$")
 """A file, if the sandbox refused something: the system's own errors end with its name."""
+
+_NETWORK = re.compile(r"\b(socket|urllib|urlopen|urlretrieve|http|requests|hub|download\w*)\b|download=True")
+
+_PROCESSES = re.compile(
+    r"\b(subprocess|os\.(fork|exec\w*|spawn\w*|posix_spawn\w*|kill\w*)|multiprocessing|Process|Pool|Popen)\b"
+)
+
+_COMPILER = re.compile(r"Inductor|BackendCompilerFailed|CppCompile|torch_shm_manager")
 
 _WORKERS = re.compile(r"\bnum_workers\s*=\s*[1-9]")
 
@@ -80,7 +91,7 @@ def _judge(chronicle: Chronicle) -> tuple[str, Layer | None, Advice]:
     message, kind = outcome.message or "", (outcome.type or "").rsplit(".", 1)[-1]
     plain = FailedCall(chronicle, None)
     if outcome.reason == "denied":
-        return _denied(kind, message, chronicle.trace.source), None, Advice(None, ())
+        return _denied(outcome, chronicle.trace.source), None, Advice(None, ())
     if outcome.reason == "memory-limit":
         return "out-of-memory", "data", ADVICE["out-of-memory"](plain)
     if kind == "EOFError" and "reading a line" in message:
@@ -102,10 +113,19 @@ def _judge(chronicle: Chronicle) -> tuple[str, Layer | None, Advice]:
     return "python-error", None, Advice(None, (), told)
 
 
-def _denied(kind: str, message: str, source: str) -> str:
-    """Which of the things that a sandbox refuses was asked for, as far as the exception says."""
+def _denied(outcome: Outcome, source: str) -> str:
+    """Which of the things that a sandbox refuses was asked for, as far as the exception and the line say."""
+    kind, message = (outcome.type or "").rsplit(".", 1)[-1], outcome.message or ""
+    lines = source.splitlines()
+    line = lines[outcome.line - 1] if outcome.line is not None and 0 < outcome.line <= len(lines) else ""
+    if _COMPILER.search(f"{kind} {message}"):
+        return "denied-compiler"
+    if kind in ("URLError", "gaierror") or _NETWORK.search(line):
+        return "denied-network"
     if kind == "FileNotFoundError" or _FILES.search(message):
         return "denied-file"
+    if _PROCESSES.search(line):
+        return "denied-process"
     return "denied-workers" if _WORKERS.search(source) else "denied"
 
 

@@ -10,6 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
+from .endings import limit_of
 from .failure import FailedCall
 from .rewriting import out_of_place
 from .wording import dtype_text, storage_label, tuple_text
@@ -323,7 +324,7 @@ def _nothing(call: FailedCall) -> Advice:
 
 
 def _out_of_memory(call: FailedCall) -> Advice:
-    return Advice(None, (), {"limit": call.outcome.limit or "none"})
+    return Advice(None, (), {"limit": limit_of(call.outcome.limit)["amount"] or "none"})
 
 
 def _graph_break(call: FailedCall) -> Advice:

@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import os
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -14,7 +15,7 @@ from .places import Server
 from .serve import SANDBOXES, WALL_S
 
 SLACK_S = 1.0
-"""An answer may come this long after the limit on time."""
+"""An answer may come this long after the limit on time, on a machine that is not crowded."""
 
 FRESH = "import torch\nx = torch.arange(6.).reshape(2, 3)\ny = x.t() + 1\nprint(y.sum().item())\n"
 
@@ -43,7 +44,9 @@ class Report:
 async def campaign(server: Server, attacks: Sequence[Attack]) -> Report:
     """Run them all."""
     report, began = Report(), time.perf_counter()
-    async with httpx.AsyncClient(base_url=server.url, timeout=60) as client:
+    # A connection that is kept would be a descriptor of the server.
+    limits = httpx.Limits(max_keepalive_connections=0)
+    async with httpx.AsyncClient(base_url=server.url, timeout=60, limits=limits) as client:
         await _fresh(client)  # what a first run opens stays open
         before = await _settled(server, None)
         for few in _few_at_a_time(attacks):
@@ -76,7 +79,7 @@ async def _one(client: httpx.AsyncClient, attack: Attack, report: Report, *, aga
         return
     took_s = time.perf_counter() - began
     found = faults(attack, answer.status_code, answer.content)
-    late = took_s > WALL_S + SLACK_S
+    late = took_s > WALL_S + SLACK_S * _crowding()
     if again and (late or any("ended timeout" in each for each in found)):
         # Perhaps the machine was busy: once more.
         await _one(client, attack, report, again=False)
@@ -88,6 +91,11 @@ async def _one(client: httpx.AsyncClient, attack: Attack, report: Report, *, aga
     report.blame(attack.id, found)
     if late:
         report.blame(attack.id, [f"the answer took {took_s:.2f} s"])
+
+
+def _crowding() -> float:
+    """How many processes wait for each core of this machine, whoever started them; at least 1."""
+    return max(1.0, os.getloadavg()[0] / (os.cpu_count() or 1))
 
 
 def _json(body: dict[str, str]) -> bytes:

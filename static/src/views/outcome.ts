@@ -68,24 +68,26 @@ export class OutcomeView implements View {
     const place = this.messages.text("ui.outcome.place", { line: outcome.line ?? 0 });
     const first = explanation?.sentences[0];
     const said = first === undefined ? [this.firstLine(trace)] : sentence(this.messages.parts(first.id, first.args));
-    const advice = this.advice(trace);
-    return [el("strong", {}, name), place, el("span", { class: "outcome-why" }, ...said, advice === "" ? "" : ` ${advice}`)];
+    const busiest = this.busiest(trace);
+    const fix = outcome.kind === "raised" ? undefined : explanation?.sentences[1];
+    const advice = fix === undefined ? [] : [" ", ...sentence(this.messages.parts(fix.id, fix.args))];
+    const why = el("span", { class: "outcome-why" }, ...said, busiest === "" ? "" : ` ${busiest}`, ...advice);
+    return [el("strong", {}, name), place, why];
   }
 
-  /** Of a program stopped for its time: which line ran most often, and what to do. */
-  private advice({ outcome, steps, statements }: Trace): string {
+  /** Of a program stopped for its time: which line ran most often. */
+  private busiest({ outcome, steps, statements }: Trace): string {
     if (outcome.kind !== "stopped" || (outcome.reason !== "time-limit" && outcome.reason !== "step-limit")) return "";
     const times = new Map<number, number>();
     for (const { statement, executions } of steps) times.set(statement, (times.get(statement) ?? 0) + executions);
     const [busiest, most] = [...times].reduce((best, each) => (each[1] > best[1] ? each : best), [0, 0]);
     const line = statements[busiest]?.range.line ?? 0;
-    const ran = most > 1 ? `${this.messages.text("ui.outcome.busiest", { line, times: most })} ` : "";
-    return ran + this.messages.text("ui.outcome.advice.time-limit");
+    return most > 1 ? this.messages.text("ui.outcome.busiest", { line, times: most }) : "";
   }
 
   private firstLine({ outcome }: Trace): string {
     if (outcome.kind !== "raised" && outcome.reason !== null) {
-      return this.messages.text(`ui.outcome.${outcome.reason}`, { limit: outcome.limit ?? "none" });
+      return this.messages.text(`ui.outcome.${outcome.reason}`);
     }
     return (outcome.message ?? "").split("\n")[0] ?? "";
   }
@@ -111,8 +113,8 @@ export class OutcomeView implements View {
     for (const each of explanation?.sentences ?? []) {
       story.append(el("p", {}, ...sentence(this.messages.parts(each.id, each.args))));
     }
-    if (outcome.reason !== null) {
-      story.append(el("p", {}, this.messages.text(`ui.outcome.${outcome.reason}`, { limit: outcome.limit ?? "none" })));
+    if (outcome.reason !== null && explanation === null) {
+      story.append(el("p", {}, this.messages.text(`ui.outcome.${outcome.reason}`)));
     }
     if (outcome.message !== null && outcome.message !== "") {
       const name = outcome.type === null ? "" : `${outcome.type}: `;
