@@ -54,11 +54,14 @@ def test_an_ending_names_the_limit_its_value_and_what_to_do(name: str) -> None:
         assert fix
 
 
+NO_PROSE = r"SIG\w+|MiB|MB|PyTorch|ctypes|[\w.]*_\w+|sys\.exit|tensor-anatomy trace --local|device=\S+"
+
+
 @pytest.mark.parametrize("name", ENDINGS)
 def test_in_chinese_no_english_is_left(name: str) -> None:
     for text in words(explain_ending(ENDINGS[name][0]), "zh"):
         prose = re.sub(
-            r"SIG\w+|MiB|MB|PyTorch|C\+\+|ctypes|[\w.]*_\w+|sys\.exit|tensor-anatomy trace --local|device=\S+",
+            NO_PROSE,
             "",
             text,
         )

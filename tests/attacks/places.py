@@ -61,7 +61,7 @@ def _closed_ancestors() -> list[str]:
 
 
 def _command(place: Place, port: int) -> list[str]:
-    words = [sys.executable, str(Path(__file__).with_name("serve.py")), str(port), place.profile]
+    words = [sys.executable, "-m", f"{__package__}.serve", str(port), place.profile]
     if place.weakness:
         words.append(place.weakness)
     if place.user == "own":

@@ -1,6 +1,6 @@
 """The server that is attacked: the real one, on loopback, with short limits. Started by `places`.
 
-    python serve.py PORT PROFILE [WEAKNESS]
+    python -m tests.attacks.serve PORT PROFILE [WEAKNESS]
 
 With a weakness the sandbox is the one of `weakened`, and what would notice it at the start is switched off
 by replacing it in this process: no setting of the product does that.
@@ -8,16 +8,13 @@ by replacing it in this process: no setting of the product does that.
 
 import os
 import sys
-from pathlib import Path
-
-sys.path.insert(0, str(Path(__file__).resolve().parent.parent.parent))
 
 import uvicorn
 from tensor_anatomy.execution import zygote_client
 from tensor_anatomy.main import create_app
 from tensor_anatomy.settings import Settings
 
-from tests import weakened
+from .. import weakened
 
 WALL_S = 1.5
 SANDBOXES = 3

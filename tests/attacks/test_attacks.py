@@ -9,8 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.weakened import LAYER_CLASSES
-
+from ..weakened import LAYER_CLASSES
 from .__main__ import PLACES
 from .campaign import Report, campaign
 from .items import CANARY, Attack, attacks, class_of, faults
