@@ -4,7 +4,6 @@ Says the same sentences as the page, from the same catalogues. Runs nothing. Eve
 from the program is a stranger's text: control characters are made visible, never sent on.
 """
 
-import unicodedata
 from collections.abc import Iterable
 from dataclasses import dataclass
 from itertools import accumulate, groupby, islice
@@ -25,6 +24,8 @@ from .schema.replay import (
     state_document,
 )
 from .schema.state import StateDocument
+from .terminal_memory import memory_lines
+from .terminal_text import visible
 
 LAMPS: dict[Layer, tuple[str, str]] = {
     "data": ("■", "blue"),
@@ -41,7 +42,6 @@ _LONGEST_STDOUT_LINES = 200
 _MOST_OPS_INSIDE = 8
 """Ops inside a library that are told one by one."""
 _MOST_FOLDS = 3
-_TAB = "    "
 _NARROWEST = 20
 _LESS_IMPORTANT = ("offset", "version", "dtype", "device", "grad_fn")
 _COLUMNS = ("name", "shape", "stride", "offset", "dtype", "device", "storage", "version", "grad_fn")
@@ -107,7 +107,7 @@ class _Printer:
         self._notes()
         self._comparison()
         self._tensors()
-        self._sharing()
+        self._memory()
         if self.shows_output:
             self._stdout()
         self._warnings()
@@ -387,44 +387,13 @@ class _Printer:
             return observed
         return visible(text_of(self.language, "ui.graph.plain", {"observed": observed, "plain": plain}))
 
-    def _sharing(self) -> None:
-        """Storages that several names look at, and bytes alive."""
-        sharers: dict[int, list[str]] = {}
-        seen: dict[int, set[int]] = {}
-        for name, tensor_id in {**self.state.bindings, **self.state.locals}.items():
-            storage = self.state.tensors[str(tensor_id)].storage
-            if storage is not None:
-                sharers.setdefault(storage, []).append(visible(name))
-                seen.setdefault(storage, set()).add(tensor_id)
-        shared = {s: names for s, names in sharers.items() if len(names) > 1}
-        alive = self.state.bytes.alive
-        if not shared and not alive:
-            return
-        self.heading("terminal.memory")
-        for storage, names in shared.items():
-            nbytes = self.state.storages[str(storage)].nbytes
-            self.put(self.say("terminal.shared", storage=f"S{storage}", nbytes=nbytes, names=names), indent=2)
-        for group in self._over_one_memory(sharers):
-            found = [name for storage in group for name in sharers[storage]]
-            labels = [f"S{storage}" for storage in group]
-            self.put(self.say("terminal.overlapping", names=found, storages=labels), indent=2)
-        for device, nbytes in alive.items():
-            peak = self.state.bytes.peak.get(device, nbytes)
-            self.put(self.say("terminal.bytes", device=device, nbytes=nbytes, peak=peak), indent=2)
-
-    def _over_one_memory(self, sharers: dict[int, list[str]]) -> list[list[int]]:
-        """Storages with names that lie over the same bytes: NumPy and DLPack make such."""
-        groups: list[list[int]] = []
-        reached = 0
-        now = {i: self.state.storages[str(i)] for i in sharers}
-        spans = sorted((int(s.address, 16), s.nbytes, i) for i, s in now.items() if s.nbytes)
-        for start, nbytes, storage in (span for span in spans if span[0]):
-            if start < reached:
-                groups[-1].append(storage)
-            else:
-                groups.append([storage])
-            reached = max(reached, start + nbytes)
-        return [sorted(group) for group in groups if len(group) > 1]
+    def _memory(self) -> None:
+        """Storages that several names look at, those without a name, and bytes alive."""
+        lines = memory_lines(self.trace, self.state, self.language)
+        if lines:
+            self.heading("terminal.memory")
+        for message_id, args in lines:
+            self.put(self.say(message_id, **args), indent=2)
 
     def _stdout(self) -> None:
         lines = visible(self.state.stdout).splitlines()
@@ -460,32 +429,6 @@ def styled(language: Language, message_id: str, args: dict[str, object]) -> Text
     return Text.assemble(
         *((visible(part.text), styles[part.style]) for part in parts_of(language, message_id, args))
     )
-
-
-def visible(text: str) -> str:
-    r"""Make control characters harmless, so that a program cannot command the terminal.
-
-    Args:
-        text: Anything a program said.
-
-    Returns:
-        The same with tabs as spaces and other control characters as `\x1b`.
-
-    >>> visible("a\x1b[2Jb\tc")
-    'a\\x1b[2Jb    c'
-    """
-    return "".join(_visible(char) for char in text.replace("\r\n", "\n"))
-
-
-def _visible(char: str) -> str:
-    if char == "\n":
-        return char
-    if char == "\t":
-        return _TAB
-    # Cc: control; Cf: format, bidirectional overrides among them; Cs: lone surrogates.
-    if unicodedata.category(char) in ("Cc", "Cf", "Cs"):
-        return char.encode("unicode_escape", "surrogatepass").decode()
-    return char
 
 
 def _tuple(values: Iterable[int] | None) -> str:

@@ -5,7 +5,8 @@ import io
 import pytest
 from rich.console import Console
 from tensor_anatomy.explaining import explain
-from tensor_anatomy.terminal import Manner, print_trace, visible
+from tensor_anatomy.terminal import Manner, print_trace
+from tensor_anatomy.terminal_text import visible
 
 WRITE = """\
 import torch

@@ -94,6 +94,8 @@ def _observe(trace: Trace) -> tuple[dict[int, GraphNode], dict[int, int], dict[i
     steps: dict[int, int] = {}
     names: dict[int, str] = {}
     views: dict[int, TensorView] = {}
+    storages: dict[int, int] = {}
+    held: dict[int, str] = {}
     for number, step in enumerate(trace.steps, 1):
         for event in step.events:
             if event.kind == "node":
@@ -101,9 +103,16 @@ def _observe(trace: Trace) -> tuple[dict[int, GraphNode], dict[int, int], dict[i
                 steps.setdefault(event.id, number)
             elif event.kind == "tensor":
                 views[event.id] = trace.views[event.view]
+                if event.storage is not None:
+                    storages[event.id] = event.storage
+            elif event.kind == "held" and event.holders:
+                held[event.storage] = event.holders[0]
             elif event.kind == "names":
                 for path, tensor in event.paths.items():
                     names.setdefault(tensor, path)
+    for leaf in (node.variable for node in nodes.values() if node.variable is not None):
+        if leaf not in names and (holder := held.get(storages.get(leaf, -1))) is not None:
+            names[leaf] = holder
     return nodes, steps, {i: box_size(trace, node, names, views) for i, node in nodes.items()}
 
 

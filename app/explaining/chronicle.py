@@ -7,9 +7,8 @@ which is what finding a cause takes. Says nothing; the modules that do are built
 
 import base64
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from functools import cached_property
-from typing import Generic, TypeVar
 
 from ..schema import (
     Event,
@@ -25,9 +24,9 @@ from ..schema import (
     Trace,
     op_of,
 )
+from ..schema.origins import Origins
 from ..schema.traits import traits_of
-
-T = TypeVar("T")
+from .timeline import Timeline
 
 _EXPORTS = frozenset(
     {
@@ -48,29 +47,6 @@ _EXPORTS = frozenset(
 _MOST_EVENTS_READ = 200_000
 _EVENTS_ALWAYS_READ = 200
 _LONGEST_CHAIN = 1000
-
-
-class Timeline(Generic[T]):
-    """Values with the moment from which each holds."""
-
-    def __init__(self) -> None:
-        self.moments: list[int] = []
-        self.values: list[T] = []
-
-    def put(self, event: int, value: T) -> None:
-        """Record what event number `event` said."""
-        self.moments.append(event)
-        self.values.append(value)
-
-    def at(self, moment: int) -> T | None:
-        """What the last event before `moment` said; None when none had."""
-        index = bisect_left(self.moments, moment)
-        return self.values[index - 1] if index else None
-
-    def between(self, begin: int, end: int) -> Iterator[tuple[int, T]]:
-        """Events from `begin` to before `end`, with their numbers."""
-        for i in range(bisect_left(self.moments, begin), bisect_left(self.moments, end)):
-            yield self.moments[i], self.values[i]
 
 
 class _Paths:
@@ -485,6 +461,11 @@ class Chronicle:
         """Ids of the leaf tensors that gradients flow to from `roots`."""
         variables = (self.nodes[n].variable for n in self.reachable(roots))
         return list(dict.fromkeys(v for v in variables if v is not None))
+
+    @cached_property
+    def origins(self) -> Origins:
+        """What made tensors without a name."""
+        return Origins(self.trace)
 
     @cached_property
     def requires_grad_anywhere(self) -> int:

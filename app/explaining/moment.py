@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from ..schema import Event, Layer, Op, TensorState, TensorView, op_of
+from ..schema.origins import Origin
 from ..schema.values import element_size
 from .chronicle import Chronicle
 
@@ -83,6 +84,11 @@ class Moment:
     def names_on(self, storage: int) -> list[str]:
         """Names that see a storage, after the step."""
         return self.chronicle.names_on(storage, self.end, self.frame)
+
+    def origin(self, storage: int) -> Origin | None:
+        """What made the first tensor on a storage."""
+        first = next(iter(self.chronicle.on_storage.get(storage, ())), None)
+        return self.chronicle.origins.of(first)
 
     def state(self, tensor: int) -> TensorState | None:
         """State of a tensor after the step."""

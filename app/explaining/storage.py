@@ -117,8 +117,19 @@ def _made(moment: Moment) -> list[Sentence]:
     unnamed = [s for s in moment.new_storages if not named[s] and s not in saved]
     total = sum(chronicle.nbytes(s, moment.end) for s in unnamed)
     if total:
-        said.append(say("data", "data.unnamed", n=len(unnamed), nbytes=total))
+        said.append(_unnamed(moment, unnamed, total))
     return said
+
+
+def _unnamed(moment: Moment, storages: list[int], nbytes: int) -> Sentence:
+    """New storages without a name: the pieces of the program whose values they are, if they are."""
+    origins = [moment.origin(s) for s in storages]
+    codes = [origin.code for origin in origins if origin is not None and origin.kind == "result"]
+    if len(codes) == len(storages):
+        return say(
+            "data", "data.unnamed-of", n=len(storages), nbytes=nbytes, codes=list(dict.fromkeys(codes))
+        )
+    return say("data", "data.unnamed", n=len(storages), nbytes=nbytes)
 
 
 def _kind_of_storage(moment: Moment, storage: int) -> str:

@@ -68,6 +68,8 @@ class World:
     unobserved_storages: set[int] = field(default_factory=set)
     unobserved_tensors: set[int] = field(default_factory=set)
     searched: dict[int, StorageHeld] = field(default_factory=dict)
+    first_on: dict[int, int] = field(default_factory=dict)
+    """Storage id → the first tensor that looked at it, or that a node saved of it."""
 
     def show_unobserved(self, trace: Trace, step: int) -> None:
         """Put the contents that nobody watched in the place of those that watching changed."""
@@ -87,6 +89,8 @@ class World:
         match event.kind:
             case "tensor":
                 self.tensors[event.id] = event
+                if event.storage is not None:
+                    self.first_on.setdefault(event.storage, event.id)
             case "storage":
                 known = self.storages.get(event.id)
                 if known is None:
@@ -115,6 +119,9 @@ class World:
                     self.traits.pop(tensor_id, None)
             case "node":
                 self.nodes[event.id] = event
+                for slot in event.saved:
+                    if slot.storage is not None and slot.tensor is not None:
+                        self.first_on.setdefault(slot.storage, slot.tensor)
             case "saved":
                 (self.stale.add if event.stale else self.stale.discard)((event.node, event.slot))
             case "saved-freed":

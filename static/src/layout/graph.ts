@@ -23,12 +23,17 @@ export interface NodeFacts {
 export function nodesOf(trace: Trace): ReadonlyMap<number, NodeFacts> {
   const found = new Map<number, NodeFacts>();
   const names = new Map<number, string>();
+  const storages = new Map<number, number>();
+  const held = new Map<number, string>();
   const plain = new Map(trace.comparison.nodes.map(({ node, name }) => [node, name] as const));
   trace.steps.forEach((step, i) => {
     for (const event of step.events) {
       if (event.kind === "names") {
         for (const [path, id] of Object.entries(event.paths)) if (!names.has(id)) names.set(id, path);
       }
+      // A leaf that only an optimizer or a closure leads to is called as that reaches it.
+      if (event.kind === "tensor" && event.storage !== null) storages.set(event.id, event.storage);
+      if (event.kind === "held" && event.holders[0] !== undefined) held.set(event.storage, event.holders[0]);
       if (event.kind !== "node") continue;
       const known = found.get(event.id);
       found.set(event.id, {
@@ -44,7 +49,7 @@ export function nodesOf(trace: Trace): ReadonlyMap<number, NodeFacts> {
     }
   });
   for (const [id, node] of found) {
-    if (node.event.variable !== null) found.set(id, { ...node, leafName: names.get(node.event.variable) ?? null });
+    if (node.event.variable !== null) found.set(id, { ...node, leafName: names.get(node.event.variable) ?? held.get(storages.get(node.event.variable) ?? -1) ?? null });
   }
   return found;
 }

@@ -5,7 +5,8 @@
  * holds a storage, how tensors are called. Values are not decoded here; a state carries bytes.
  */
 import type { Step, StorageBytes, TensorView, Trace } from "../schema/trace.gen";
-import { UNNAMED_HOLDERS, type ApiNow, type NodeNow, type OpNow, type State, type StorageNow, type TensorNow } from "./state";
+import { Origins } from "./origins";
+import { UNNAMED_HOLDERS, type ApiNow, type NodeNow, type OpNow, type Origin, type State, type StorageNow, type TensorNow } from "./state";
 import { World, type StorageRecord, type TraceEvent } from "./world";
 
 /** Snapshots per trace: enough that a jump folds a small part, few enough to stay small. */
@@ -21,6 +22,7 @@ export class History {
   private readonly bytesOf: ReadonlyMap<number, readonly (readonly [number, StorageBytes])[]>;
   /** Site → the library its ops run inside. */
   private readonly insides: ReadonlyMap<number, string>;
+  private readonly origins: Origins;
   private cursor = new World();
   private at = 0;
   private last: State | null = null;
@@ -32,6 +34,7 @@ export class History {
     this.firstEvents = running(trace.steps.map((step) => step.events.length));
     this.bytesOf = bytesEvents(this.stream);
     this.insides = new Map(this.stream.flatMap((event) => (event.kind === "inside" ? [[event.site, event.module]] : [])));
+    this.origins = new Origins(trace);
     this.snapshots.set(0, new World());
   }
 
@@ -81,7 +84,7 @@ export class History {
       bindings: world.bindings(0),
       locals: frame === 0 ? new Map() : world.bindings(frame),
       tensors: this.tensors(world, names),
-      storages: storages(world, holders, scalars(world, live)),
+      storages: storages(world, holders, scalars(world, live), this.origins),
       nodes: this.nodes(world, live),
       alive: world.aliveBytes(),
       peak: world.peakBytes(),
@@ -114,6 +117,7 @@ export class History {
         quantizer: tensor.quantizer,
         traits: world.traits.get(id) ?? [],
         names: names.get(id) ?? [],
+        origin: this.origins.of(id),
         values: extra === undefined || extra.values === null ? undefined : extra.values,
         summary: extra?.summary ?? null,
       });
@@ -136,7 +140,7 @@ export class History {
         variable: node.variable,
         saved: node.saved.map(({ field, tensor, storage, version }, slot) => {
           const gone = freed && isReleased(field);
-          return { field, tensor, storage, version, stale: stale.includes(slot) && !gone, freed: gone, scalar: world.scalar(tensor) };
+          return { field, tensor, storage, version, stale: stale.includes(slot) && !gone, freed: gone, scalar: world.scalar(tensor), origin: this.origins.of(tensor) };
         }),
       });
     }
@@ -235,6 +239,7 @@ class StorageState implements StorageNow {
     readonly tensors: readonly number[],
     readonly heldBy: readonly string[],
     readonly scalar: string | null,
+    readonly origin: Origin | null,
   ) {
     this.id = record.id;
     this.nbytes = record.nbytes;
@@ -251,7 +256,7 @@ class StorageState implements StorageNow {
 
 const freedStorages = new WeakMap<StorageRecord, StorageNow>();
 
-function storages(world: World, holders: ReadonlyMap<number, readonly string[]>, numbers: ReadonlyMap<number, string>): ReadonlyMap<number, StorageNow> {
+function storages(world: World, holders: ReadonlyMap<number, readonly string[]>, numbers: ReadonlyMap<number, string>, origins: Origins): ReadonlyMap<number, StorageNow> {
   const views = new Map<number, number[]>();
   for (const { id, storage } of world.tensors.values()) {
     if (storage === null) continue;
@@ -262,7 +267,7 @@ function storages(world: World, holders: ReadonlyMap<number, readonly string[]>,
   const found = new Map<number, StorageNow>();
   for (const [id, record] of world.storages) {
     const known = freedStorages.get(record);
-    const now = known ?? new StorageState(record, views.get(id) ?? [], holders.get(id) ?? [], numbers.get(id) ?? null);
+    const now = known ?? new StorageState(record, views.get(id) ?? [], holders.get(id) ?? [], numbers.get(id) ?? null, origins.of(world.firstOn.get(id) ?? null));
     if (record.freed && known === undefined && !views.has(id)) freedStorages.set(record, now);
     found.set(id, now);
   }

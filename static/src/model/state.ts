@@ -22,9 +22,22 @@ export interface TensorNow {
   readonly traits: readonly TensorTrait[];
   /** Every expression of the reader's that gives it, shortest first; `w.grad` for a gradient; empty for a transient. */
   readonly names: readonly string[];
+  /** What made it; null when no op that is told of did. */
+  readonly origin: Origin | null;
   /** Nested list when the values do not follow from storage bytes (sparse, quantized…); else undefined. */
   readonly values: unknown;
   readonly summary: TensorSummary | null;
+}
+
+/** What made a tensor that has no name. */
+export interface Origin {
+  /** The value of a piece of the program; made on the way to it; or made by a node during backward. */
+  readonly kind: "result" | "inside" | "backward";
+  /** The piece of the program; the node's name for `backward`. */
+  readonly code: string;
+  readonly line: number;
+  /** The call of PyTorch inside which it was made; empty when none was heard. */
+  readonly api: string;
 }
 
 /** Who keeps a storage when no name reaches it, as the state document says it; views say it in their language. */
@@ -51,6 +64,8 @@ export interface StorageNow {
   readonly scalar: string | null;
   /** Who keeps it: names, `f: x`, `w.grad`, `MulBackward0#5.self`, `f.__defaults__[0]`, or one of `UNNAMED_HOLDERS`. */
   readonly heldBy: readonly string[];
+  /** What made its first tensor. */
+  readonly origin: Origin | null;
 }
 
 export interface SavedNow {
@@ -62,6 +77,8 @@ export interface SavedNow {
   readonly freed: boolean;
   /** The number it was made from, as in `w * 2`. */
   readonly scalar: string | null;
+  /** What made the saved tensor. */
+  readonly origin: Origin | null;
 }
 
 /** A node of the autograd graph that a live tensor leads to. */

@@ -41,6 +41,8 @@ export class World {
   readonly lamps: Map<number, readonly Layer[]>;
   /** Storage id → what a search for its holders found, of storages that nothing else accounts for. */
   readonly searched: Map<number, StorageHeld>;
+  /** Storage id → the first tensor that looked at it, or that a node saved of it. */
+  readonly firstOn: Map<number, number>;
   stdout: string;
 
   constructor(from?: World) {
@@ -57,6 +59,7 @@ export class World {
     this.peak = new Map(from?.peak);
     this.lamps = new Map(from?.lamps);
     this.searched = new Map(from?.searched);
+    this.firstOn = new Map(from?.firstOn);
     this.stdout = from?.stdout ?? "";
   }
 
@@ -77,6 +80,7 @@ export class World {
     switch (event.kind) {
       case "tensor":
         this.tensors.set(event.id, event);
+        this.seeOn(event.storage, event.id);
         break;
       case "storage":
         this.describeStorage(event);
@@ -108,6 +112,7 @@ export class World {
         break;
       case "node":
         this.nodes.set(event.id, event);
+        for (const { storage, tensor } of event.saved) if (tensor !== null) this.seeOn(storage, tensor);
         break;
       case "saved": {
         const slots = (this.stale.get(event.node) ?? []).filter((slot) => slot !== event.slot);
@@ -136,6 +141,10 @@ export class World {
         this.stdout += event.text;
         break;
     }
+  }
+
+  private seeOn(storage: number | null, tensor: number): void {
+    if (storage !== null && !this.firstOn.has(storage)) this.firstOn.set(storage, tensor);
   }
 
   private describeStorage(event: Extract<TraceEvent, { kind: "storage" }>): void {

@@ -6,7 +6,7 @@ import type { State, StorageNow, TensorNow } from "../model/state";
 import type { TensorView } from "../schema/trace.gen";
 import { storageBadge, swatch, tuple } from "./badge";
 import { el, type Child } from "./dom";
-import { Readout, unnamedHolder } from "./readout";
+import { nameOf, Readout, unnamedHolder } from "./readout";
 import { ReadingPicture } from "./reading";
 import { pick, type Say } from "./view";
 
@@ -94,9 +94,9 @@ export class Detail {
 
   private row(tensor: TensorNow, chosen: boolean, dtypes: boolean): HTMLElement {
     const { view, names } = tensor;
-    const name = names.slice(0, 2).join(", ") || this.say("ui.memory.unnamed");
+    const name = names.slice(0, 2).join(", ") || nameOf(tensor, this.say);
     const label = el("span", { class: "tensor-name" }, names.length > 2 ? `${name}, …` : name);
-    const button = el("button", { type: "button", "aria-pressed": String(chosen), "data-tensor": tensor.id, title: names.join(", ") }, swatch(this.marks.get(tensor.id) ?? 0), label);
+    const button = el("button", { type: "button", "aria-pressed": String(chosen), "data-tensor": tensor.id, title: names.join(", ") || name }, swatch(this.marks.get(tensor.id) ?? 0), label);
     const cells: Child[] = [
       el("th", { scope: "row" }, button),
       el("td", {}, tuple(view.shape)),

@@ -9,6 +9,7 @@ import type { Focus, NodeNow, SavedNow, State } from "../model/state";
 import type { NodeDrawing } from "../schema/trace.gen";
 import { storageBadge, tuple } from "./badge";
 import { el } from "./dom";
+import { originShort, originText } from "./readout";
 import { pick, type Say } from "./view";
 
 export class NodeBox {
@@ -84,7 +85,7 @@ export class NodeBox {
 
   /** What the node will save, before it does. */
   private toCome(): SavedNow[] {
-    return this.facts.event.saved.map((slot) => ({ ...slot, stale: false, freed: false, scalar: null }));
+    return this.facts.event.saved.map((slot) => ({ ...slot, stale: false, freed: false, scalar: null, origin: null }));
   }
 
   private chip(state: State, slot: SavedNow, alive: boolean): HTMLElement {
@@ -92,7 +93,8 @@ export class NodeBox {
     const name = nameOfSaved(state, slot, say);
     const badge = slot.storage === null ? null : storageBadge(slot.storage, this.colours.get(slot.storage) ?? 0);
     const parts = [el("span", { class: "chip-field" }, slot.field), badge];
-    if (name !== null && alive) parts.push(el("b", {}, name));
+    const short = name ?? (slot.freed ? null : originShort(slot.origin));
+    if (short !== null && alive) parts.push(el("b", {}, short));
     parts.push(el("span", { class: "chip-state" }, alive ? this.stateText(state, slot) : ""));
     const className = `chip${slot.stale ? " chip-stale" : ""}${slot.freed ? " chip-freed" : ""}`;
     const label = savedWords(state, slot, say);
@@ -132,7 +134,7 @@ function savedWords(state: State, slot: SavedNow, say: Say): string {
   if (slot.stale) words = now === null ? say("ui.graph.staleUnknown", { saved: slot.version }) : say("ui.graph.staleWords", { saved: slot.version, now });
   if (slot.freed) words = say("ui.graph.freedWords");
   const storage = slot.storage === null ? "–" : `S${slot.storage}`;
-  return say("ui.graph.saved", { field: slot.field, what: nameOfSaved(state, slot, say) ?? say("ui.memory.unnamed"), storage, state: words });
+  return say("ui.graph.saved", { field: slot.field, what: nameOfSaved(state, slot, say) ?? originText(slot.origin, say) ?? say("ui.memory.unnamed"), storage, state: words });
 }
 
 /** A name for what was saved: the number it was, the tensor's own, else of one that looks at the same storage. */
@@ -141,8 +143,8 @@ function nameOfSaved(state: State, slot: SavedNow, say: Say): string | null {
   const own = slot.tensor === null ? undefined : state.tensors.get(slot.tensor)?.names[0];
   if (own !== undefined) return own;
   const storage = slot.storage === null ? undefined : state.storages.get(slot.storage);
-  if (storage === undefined || storage.freed) return null;
-  return storage.tensors.flatMap((id) => state.tensors.get(id)?.names[0] ?? [])[0] ?? null;
+  const named = storage === undefined || storage.freed ? [] : storage.tensors.flatMap((id) => state.tensors.get(id)?.names[0] ?? []);
+  return named[0] ?? null;
 }
 
 /** The version counter of what was saved, as far as a tensor that is left shows it. */

@@ -5,7 +5,7 @@
  */
 import { readingsOf, windowOf, type Looking, type Window } from "../layout/focus";
 import { readValue, exactText, shortDtype } from "../layout/values";
-import { UNNAMED_HOLDERS, type State, type StorageNow, type TensorNow } from "../model/state";
+import { UNNAMED_HOLDERS, type Origin, type State, type StorageNow, type TensorNow } from "../model/state";
 import { element, swatch } from "./badge";
 import { el } from "./dom";
 import { pick, type Say } from "./view";
@@ -39,7 +39,7 @@ export class Readout {
     if (storage.freed) {
       this.question.textContent = freedText(say, storage);
     } else if (tensor !== undefined && window !== null && looking.index !== null && looking.byte !== null) {
-      const name = nameOf(tensor, say);
+      const name = operand(tensor, say);
       this.question.textContent = say("ui.memory.where", { element: element(name, looking.index) });
       this.writeFormula(name, window, looking.index, storage.id);
       this.writeFacts(state, storage, tensor, window, looking.index, looking.byte);
@@ -111,7 +111,7 @@ export class Readout {
     const others = readings.filter((reading) => reading !== own && reading.tensor.names.length > 0);
     if (others.length > 0) this.others.append(`${this.say("ui.memory.alsoRead")} `);
     for (const reading of others.slice(0, MOST_ALIASES)) {
-      const name = nameOf(reading.tensor, this.say);
+      const name = operand(reading.tensor, this.say);
       const mark = swatch(this.marks.get(reading.tensor.id) ?? 0);
       const button = el("button", { type: "button", class: "alias" }, mark, el("code", {}, element(name, reading.index)));
       button.addEventListener("click", () => {
@@ -129,7 +129,24 @@ export class Readout {
 
 /** A tensor's first name, or words for one that has none. */
 export function nameOf(tensor: TensorNow, say: Say): string {
-  return tensor.names[0] ?? say("ui.memory.unnamed");
+  return tensor.names[0] ?? originText(tensor.origin, say) ?? say("ui.memory.unnamed");
+}
+
+/** A tensor where an element of it is written: its name, else the expression that made it. */
+function operand(tensor: TensorNow, say: Say): string {
+  const { names, origin } = tensor;
+  return names[0] ?? (origin?.kind === "result" ? `(${origin.code})` : say("ui.memory.unnamed"));
+}
+
+/** What made a tensor, where there is little room. */
+export function originShort(origin: Origin | null): string | null {
+  if (origin === null) return null;
+  return origin.kind === "inside" ? `${origin.api}(…)` : origin.code;
+}
+
+/** What made a tensor, in words; null when that is not known. */
+export function originText(origin: Origin | null, say: Say): string | null {
+  return origin === null ? null : say(`origin.${origin.kind}`, { ...origin });
 }
 
 /** The message for a holder that has no expression; null for one that has. */

@@ -9,7 +9,7 @@ import { lookingAt, tensorsOn, type Looking } from "../layout/focus";
 import { livesOf, type Lives, type StorageLife } from "../layout/lives";
 import { traitsOf } from "../layout/traits";
 import { shortDtype, type ReadAs } from "../layout/values";
-import type { Focus, State, StorageNow } from "../model/state";
+import type { Focus, State, StorageNow, TensorNow } from "../model/state";
 import { isUnobserved } from "../model/unobserved";
 import type { Trace } from "../schema/trace.gen";
 import { storageBadge, tuple } from "./badge";
@@ -17,7 +17,7 @@ import { Detail } from "./detail";
 import { el } from "./dom";
 import { Pixels } from "./pixels";
 import { Cells } from "./place";
-import { freedText, nameOf, unnamedHolder } from "./readout";
+import { freedText, nameOf, originShort, originText, unnamedHolder } from "./readout";
 import { pick, type Say, type View } from "./view";
 
 const MOST_ROWS = 5;
@@ -220,6 +220,8 @@ class PlacePicture {
     }
     if (life !== this.occupant || this.headKey === "") this.build(life, storage.address);
     this.root.classList.toggle("freed", storage.freed);
+    // What was freed by an earlier step keeps its label, not its cells; a chip is no more.
+    this.root.classList.toggle("freed-before", storage.freed && life.gone < state.step);
     this.root.classList.toggle("looked-at", looking.storage === storage.id);
     this.root.classList.toggle("written", state.written.has(storage.id));
     this.writeHead(state, storage);
@@ -259,22 +261,21 @@ class PlacePicture {
     this.head.textContent = next?.line == null ? "" : this.whole.say("ui.memory.line", { line: next.line });
     this.about.textContent = "\u00a0";
     this.headKey = "";
-    this.root.classList.remove("freed", "looked-at", "written");
+    this.root.classList.remove("freed", "freed-before", "looked-at", "written");
   }
 
   private writeHead(state: State, storage: StorageNow): void {
     const { say, colours } = this.whole;
     const tensors = tensorsOn(state, storage);
     const names = tensors.filter((tensor) => tensor.names.length > 0).map((tensor) => nameOf(tensor, say));
-    const about = storage.freed ? freedText(say, storage, false) : this.aboutText(storage, tensors[0]?.version ?? null, names.length);
-    const number = storage.scalar === null ? undefined : say("trait.scalar", { value: storage.scalar });
-    const unnamed = this.place.kind === "chip" && !storage.freed ? (number ?? this.heldBy(storage)) : "";
-    const label = names.length === 0 ? unnamed : names.length > 3 ? `${names.slice(0, 3).join(", ")}, …` : names.join(", ");
+    const about = storage.freed ? freedText(say, storage, false) : this.aboutText(storage, tensors[0], names.length);
+    const [short, full] = this.place.kind === "chip" && !storage.freed ? this.called(storage) : ["", ""];
+    const label = names.length === 0 ? short : names.length > 3 ? `${names.slice(0, 3).join(", ")}, …` : names.join(", ");
     const key = `${storage.id}|${label}|${about}`;
     if (key === this.headKey) return;
     this.headKey = key;
     const badge = storageBadge(storage.id, colours.get(storage.id) ?? 0);
-    const called = el("span", { class: "place-names", title: names.join(", ") || label }, label);
+    const called = el("span", { class: "place-names", title: names.join(", ") || full }, label);
     // A chip has no cells to point at: its label is the control.
     if (this.place.kind === "chip") this.head.replaceChildren(el("button", { type: "button" }, badge, called));
     else this.head.replaceChildren(badge, called);
@@ -282,15 +283,19 @@ class PlacePicture {
     this.about.title = about;
   }
 
-  /** What is said of a storage whose tensors have no name. */
-  private heldBy({ heldBy }: StorageNow): string {
-    const [first] = heldBy;
-    return first === undefined || unnamedHolder(first) !== null ? this.whole.say("ui.memory.unnamed") : first;
+  /** A storage whose tensors have no name: what made it, else who keeps it; short, and in full. */
+  private called({ heldBy, origin, scalar }: StorageNow): readonly [string, string] {
+    const { say } = this.whole;
+    const holder = unnamedHolder(heldBy[0]) === null ? heldBy[0] : undefined;
+    const short = (scalar === null ? null : say("trait.scalar", { value: scalar })) ?? originShort(origin) ?? holder ?? say("ui.memory.unnamed");
+    return [short, scalar === null ? (originText(origin, say) ?? short) : short];
   }
 
-  private aboutText(storage: StorageNow, version: number | null, names: number): string {
+  private aboutText(storage: StorageNow, now: TensorNow | undefined, names: number): string {
     const { say } = this.whole;
-    const first = this.occupant?.first ?? null;
+    // `t_()` and the like change the view after the box was made.
+    const first = now?.view ?? this.occupant?.first ?? null;
+    const version = now?.version ?? null;
     const size = say("ui.memory.bytes", { n: storage.nbytes });
     if (this.place.kind === "chip") return size;
     const cells = Math.floor(storage.nbytes / this.place.cellSize);
