@@ -343,7 +343,7 @@ class _Printer:
                 text = styled(self.language, f"trait.{trait.id}", trait.args)
                 told.setdefault(text.plain, (text, []))[1].append(visible(name))
         for text, owners in told.values():
-            listed = text_of(self.language, "terminal.names", {"names": owners})
+            listed = text_of(self.language, "list.names", {"names": owners})
             self.put(Text.assemble((listed, "bold"), ": ", text), indent=2)
 
     def _columns_that_fit(self, titles: dict[str, str], rows: list[dict[str, Text]]) -> list[str]:

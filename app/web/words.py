@@ -8,6 +8,7 @@ from collections.abc import Iterator
 
 from ..messages import Language, catalogue
 from ..schema import Trace
+from ..schema.traits import overlap
 
 _NOT_IN_PAGES = ("terminal.", "cli.")
 _FOR_PROGRAMS_NOT_RUN_YET = (
@@ -31,12 +32,24 @@ def words_of_pages(language: Language) -> dict[str, str]:
 
 def words_of_recording(trace: Trace, language: Language) -> dict[str, str]:
     """The messages that a player of this trace, and of no other, can show."""
-    said = set(_sentences(trace))
+    said = {*_sentences(trace), *_traits(trace)}
     return {
         id: text
         for id, text in words_of_pages(language).items()
         if id in said or (id.startswith(("ui.", "list.")) and not id.startswith(_FOR_PROGRAMS_NOT_RUN_YET))
     }
+
+
+def _traits(trace: Trace) -> Iterator[str]:
+    """Labels of what the trace's tensors are beside their views."""
+    for step in trace.steps:
+        for event in step.events:
+            if event.kind == "traits":
+                yield from (f"trait.{trait.id}" for trait in event.traits)
+            elif event.kind == "tensor" and event.quantizer is not None:
+                yield "trait.quantized"
+    if any(overlap(view) for view in trace.views):
+        yield "trait.overlap"
 
 
 def _sentences(trace: Trace) -> Iterator[str]:

@@ -2,7 +2,9 @@
 
 import warnings
 
+import pytest
 import torch
+from tensor_anatomy.web.words import words_of_recording
 
 from .looking import local, storage, tensor, traits
 from .programs import op_names, printed, said, state, traced
@@ -141,6 +143,27 @@ def test_fake_tensors_are_named_by_their_class_and_never_read() -> None:
     assert (tensor(after, "g")["shape"], tensor(after, "g")["values"]) == ([3], None)
     assert traits(after, "g") == {"wrapper": {"kind": "FakeTensor"}}
     assert "f and g: FakeTensor: no bytes of its own" in printed(traced(source))
+
+
+@pytest.mark.parametrize(
+    ("program", "labels"),
+    [
+        ("D01", set()),
+        ("D07", {"trait.foreign-memory"}),
+        ("D11", {"trait.bytes-freed"}),
+        ("M05", {"trait.overlap"}),
+        ("M08", {"trait.quantized"}),
+        ("M12", {"trait.batched"}),
+        ("A06", {"trait.grad-fn-unavailable", "trait.scalar"}),
+    ],
+)
+def test_a_page_of_a_recorded_run_carries_the_words_for_what_its_tensors_are(
+    program: str, labels: set[str]
+) -> None:
+    words = words_of_recording(traced(program), "zh")
+
+    assert {id for id in words if id.startswith("trait.") and not id.endswith(".told")} == labels
+    assert "list.names" in words
 
 
 def test_the_layouts_of_sparse_tensors_say_as_pytorch_does_where_their_values_are() -> None:

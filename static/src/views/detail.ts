@@ -89,7 +89,7 @@ export class Detail {
       }
     }
     this.traits.hidden = told.size === 0;
-    this.traits.replaceChildren(...[...told].map(([words, names]) => el("span", {}, el("b", {}, this.say("terminal.names", { names })), `: ${words}`)));
+    this.traits.replaceChildren(...[...told].map(([words, names]) => el("span", {}, el("b", {}, this.say("list.names", { names })), `: ${words}`)));
   }
 
   private row(tensor: TensorNow, chosen: boolean, dtypes: boolean): HTMLElement {

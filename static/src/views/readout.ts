@@ -100,7 +100,8 @@ export class Readout {
       const change = el("span", {}, el("span", { class: "old" }, was), " → ", el("b", {}, now));
       fact("ui.memory.value", change, was.length + now.length > MOST_OF_A_CHANGE ? "changed long" : "changed");
     } else {
-      const missing = storage.device === "meta" ? "ui.memory.metaValue" : "ui.memory.notRecorded";
+      const freed = byte + window.itemSize > storage.nbytes;
+      const missing = storage.device === "meta" ? "ui.memory.metaValue" : freed ? "ui.memory.noBytes" : "ui.memory.notRecorded";
       fact("ui.memory.value", now ?? say(missing), now === null ? "missing" : "");
     }
   }
