@@ -160,7 +160,7 @@ class Playground {
     if (!this.stage.isConnected) this.place.replaceWith(this.stage);
     this.example = example;
     this.shownSource = trace.source;
-    this.seed = trace.environment.seed;
+    this.seed = trace.environment.seed ?? 0; // a playground always seeds
     this.again.hidden = !this.limits.run || !drawsNumbers(trace);
     this.menu.value = example?.id ?? "";
     this.player.load(trace, step ?? trace.steps.length);
