@@ -269,7 +269,7 @@ class PlacePicture {
     const tensors = tensorsOn(state, storage);
     const names = tensors.filter((tensor) => tensor.names.length > 0).map((tensor) => nameOf(tensor, say));
     const about = storage.freed ? freedText(say, storage, false) : this.aboutText(storage, tensors[0], names.length);
-    const [short, full] = this.place.kind === "chip" && !storage.freed ? this.called(storage) : ["", ""];
+    const [short, full] = storage.freed ? ["", ""] : this.called(storage);
     const label = names.length === 0 ? short : names.length > 3 ? `${names.slice(0, 3).join(", ")}, …` : names.join(", ");
     const key = `${storage.id}|${label}|${about}`;
     if (key === this.headKey) return;
