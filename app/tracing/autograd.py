@@ -13,7 +13,7 @@ from typing import Any
 
 import torch
 
-from . import reading
+from . import reading, torch_private
 from .rows import Running, StorageRow, TensorRow
 from .storage import Ledger
 from .stream import Stream
@@ -204,7 +204,7 @@ class Graph:
                 data = _data(one)
                 if isinstance(data, torch.Tensor):
                     self._save(node_id, f"{field}[{i}]" if several else field, data, told)
-        if isinstance(fn, torch.autograd.function.BackwardCFunction):
+        if isinstance(fn, torch_private.custom_function_node):
             for name, value in vars(fn).items():
                 if isinstance(value, torch.Tensor):
                     self._save(node_id, f"ctx.{name}", value, told)

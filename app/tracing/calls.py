@@ -8,9 +8,7 @@ import sys
 from collections.abc import Callable
 from typing import Any
 
-import torch
-
-from . import reading
+from . import reading, torch_private
 from .autograd import Graph
 from .failures import FailureNotes
 from .libraries import library_called
@@ -60,11 +58,11 @@ def leave_recording() -> Any:
     """Make `torch.jit.trace` record nothing: even the size of a tensor would become an op of its graph.
 
     Returns:
-        What to put back with `torch._C._set_tracing_state`; None when it was not recording.
+        What to put back with `set_recording_state`; None when it was not recording.
     """
-    state: Any = torch._C._get_tracing_state()
+    state: Any = torch_private.recording_state()
     if state is not None:
-        torch._C._set_tracing_state(None)  # type: ignore[attr-defined]  # not in its stubs
+        torch_private.set_recording_state(None)
     return state
 
 
@@ -184,7 +182,7 @@ class Calls:
         Python drops a trace function that meets the recursion limit; the program goes on, and so do we.
         """
         if self._recording is not None:
-            torch._C._set_tracing_state(self._recording)  # type: ignore[attr-defined]  # not in its stubs
+            torch_private.set_recording_state(self._recording)
             self._recording = None
         self.busy = False
         sys.settrace(self.trace_lines if heard is None else heard)
@@ -264,7 +262,7 @@ class Calls:
         """See `ops.Listener`."""
         heard = self._hush()
         try:
-            with torch._C.DisableTorchFunction():
+            with torch_private.without_functions():
                 self._api_ended(token, args, kwargs, out)
         except Exception as error:  # a fault of ours must never be the program's
             self.failures.internal(error)
@@ -325,7 +323,7 @@ class Calls:
         """See `ops.Listener`."""
         heard = self._hush()
         try:
-            with torch._C.DisableTorchFunction():
+            with torch_private.without_functions():
                 self.failures.note(error, args, kwargs, api=token.name)
         except Exception as fault:
             self.failures.internal(fault)
@@ -351,7 +349,7 @@ class Calls:
         """See `ops.Listener`."""
         heard = self._hush()
         try:
-            with torch._C.DisableTorchFunction():
+            with torch_private.without_functions():
                 return self._op_began(func, args, kwargs)
         except Exception as error:
             self.failures.internal(error)
@@ -377,8 +375,8 @@ class Calls:
                     storage.versionless = False  # a copy; torch.as_tensor may share an array's memory
             touched[row.id] = row
             op.rows.append(row)
-        if torch._C._current_graph_task_id() >= 0:
-            current: Any = torch._C._current_autograd_node()
+        if torch_private.graph_task_id() >= 0:
+            current = torch_private.current_node()
             op.node = None if current is None else self._stream.name(type(current).__name__)
             self.backward_roots_seen = False
         op.api, op.place = self.api, self.place_now()
@@ -413,7 +411,7 @@ class Calls:
         """See `ops.Listener`."""
         heard = self._hush()
         try:
-            with torch._C.DisableTorchFunction():
+            with torch_private.without_functions():
                 self._op_ended(op, args, kwargs, out)
         except Exception as error:
             self.failures.internal(error)
@@ -487,7 +485,7 @@ class Calls:
         heard = self._hush()
         try:
             self._settle(op, (), (), (), failed=True)
-            with torch._C.DisableTorchFunction():
+            with torch_private.without_functions():
                 self.failures.note(error, args, kwargs, op=op.schema.name, node=op.node)
         except Exception as fault:
             self.failures.internal(fault)

@@ -10,6 +10,8 @@ import sys
 import types
 from collections.abc import Iterator
 
+from .torch_private import skip_code
+
 _hidden = False
 
 
@@ -19,8 +21,6 @@ def hide_from_dynamo() -> None:
     if _hidden:
         return
     _hidden = True
-    from torch._dynamo.eval_frame import skip_code  # slow to import, and few programs need it
-
     package = __name__.rpartition(".")[0]
     for name, module in list(sys.modules.items()):
         if name == package or name.startswith(package + "."):

@@ -15,7 +15,7 @@ from typing import Any
 
 import torch
 
-from . import reading
+from . import reading, torch_private
 from .names import Names
 
 _MOST_TENSORS = 500
@@ -43,7 +43,7 @@ def fingerprint(
     """
     tensors: dict[str, Any] = {}
     names = Names(module)
-    with torch._C.DisableTorchFunction(), torch._C._DisableTorchDispatch():
+    with torch_private.without_functions(), torch_private.without_dispatch():
         for variable in list(variables):
             if variable[:2] == "__":
                 continue
@@ -92,7 +92,7 @@ def _sharing(tensors: dict[str, Any]) -> list[list[str]]:
     for path, t in tensors.items():
         storage = _storage(t)
         if storage is not None:
-            groups.setdefault(storage._cdata, []).append(path)
+            groups.setdefault(torch_private.storage_address(storage), []).append(path)
     return sorted(sorted(group) for group in groups.values() if len(group) > 1)
 
 

@@ -12,7 +12,7 @@ from typing import Any
 
 import torch
 
-from . import reading
+from . import reading, torch_private
 from .autograd import Graph
 from .chains import hook_text, written
 from .names import Names
@@ -239,9 +239,12 @@ class Holders:
         if without:
             by_impl = {each.row.impl: each for each in without}
             for candidate in gc.get_objects():
-                if type(candidate) is torch.UntypedStorage and candidate._cdata in by_impl:
+                if type(candidate) is not torch.UntypedStorage:
+                    continue
+                found = by_impl.get(torch_private.storage_address(candidate))
+                if found is not None:
                     targets.append(candidate)
-                    by_impl[candidate._cdata].keepers[id(candidate)] = ""
+                    found.keepers[id(candidate)] = ""
 
     def _add_nodes(self, sought: list[_Sought], targets: list[Any]) -> None:
         """Graph nodes kept as Python objects, which keep the graph behind them."""
@@ -274,4 +277,4 @@ def _is_node(kind: type) -> bool:
     if known is None:
         members = dir(kind) if kind.__mro__[1:] == (object,) else ()
         known = _node_types[kind] = "_sequence_nr" in members and "next_functions" in members
-    return known or issubclass(kind, torch.autograd.function.BackwardCFunction)
+    return known or issubclass(kind, torch_private.custom_function_node)

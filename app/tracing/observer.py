@@ -8,9 +8,8 @@ dropped, what died. Versions are read here, at the end of the line: an op's bump
 import time
 from typing import Any
 
-import torch
-
 from ..schema import Limits
+from . import torch_private
 from .autograd import Graph
 from .calls import Calls, leave_recording
 from .changes import Effects, layers_between
@@ -247,27 +246,27 @@ class StepObserver:
         calls.busy = True
         recording = leave_recording() if calls.minds_jit else None
         try:
-            with torch._C.DisableTorchFunction(), torch._C._DisableTorchDispatch():
+            with torch_private.without_functions(), torch_private.without_dispatch():
                 self._look_at_tensors(frame, variables, statement)
                 self._ledger.sweep()
         except Exception as error:
             calls.failures.internal(error)
         finally:
             if recording is not None:
-                torch._C._set_tracing_state(recording)  # type: ignore[attr-defined]  # not in its stubs
+                torch_private.set_recording_state(recording)
             calls.busy = False
 
     def _guarded(self, action: Any, *args: Any) -> None:
         self._calls.busy = True
         recording = leave_recording() if self._calls.minds_jit else None
         try:
-            with torch._C.DisableTorchFunction(), torch._C._DisableTorchDispatch():
+            with torch_private.without_functions(), torch_private.without_dispatch():
                 action(*args)
         except Exception as error:
             self._calls.failures.internal(error)
         finally:
             if recording is not None:
-                torch._C._set_tracing_state(recording)  # type: ignore[attr-defined]  # not in its stubs
+                torch_private.set_recording_state(recording)
             self._calls.busy = False
 
     def _look_at_tensors(self, frame: int, variables: dict[str, Any], statement: int | None) -> None:

@@ -13,6 +13,8 @@ import torch
 from torch.overrides import TorchFunctionMode
 from torch.utils._python_dispatch import TorchDispatchMode
 
+from . import torch_private
+
 
 class Listener(Protocol):
     """Hears of calls. `busy` is true while it works itself: its own reads are not the program's."""
@@ -47,7 +49,7 @@ class ApiMode(TorchFunctionMode):
 
     def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         listener, kwargs = self._listener, kwargs or {}
-        if listener.busy or type(func) is torch._ops.OpOverload:
+        if listener.busy or type(func) is torch_private.op_overload:
             return func(*args, **kwargs)
         token = listener.api_begins(func, args, kwargs)
         if token is None:
@@ -155,7 +157,7 @@ def keep_foreach_versions(func: Any, args: Any, kwargs: Any) -> None:
     schema = schema_of(func)
     if schema.written and schema.name.startswith("aten::_foreach_"):
         for t in written_tensors(schema, args, kwargs):
-            torch.autograd.graph.increment_version(t)
+            torch_private.increment_version(t)
 
 
 def tensors_among(args: Any, kwargs: Any) -> list[Any]:

@@ -15,6 +15,7 @@ import torch
 from torch.nn.parameter import UninitializedBuffer, UninitializedParameter
 
 from ..schema.values import plain_number
+from . import torch_private
 
 _Base = torch._C.TensorBase
 
@@ -194,7 +195,7 @@ def scalar_of(t: Any) -> str | None:
         return None
     dtype = get_dtype(t)
     other = _NARROWER.get(dtype)
-    with torch._C._DisableTorchDispatch(), torch.no_grad():
+    with torch_private.without_dispatch(), torch.no_grad():
         if dtype is not torch.bool and (other is None or torch.result_type(t, other) is dtype):
             return None
         return repr(to_list(t))
@@ -293,7 +294,9 @@ def nested_values(t: Any) -> Any:
 
 def dispatches_to_python(t: Any) -> bool:
     """Its ops run Python code: a wrapper subclass, a fake or functional tensor."""
-    return bool(torch._C._dispatch_keys(t).has(torch._C.DispatchKey.Python))
+    if torch_private.dispatch_keys is None:
+        return type(t).__torch_dispatch__ is not torch.Tensor.__torch_dispatch__
+    return bool(torch_private.dispatch_keys(t).has(torch._C.DispatchKey.Python))
 
 
 def _jagged_values(t: Any) -> Any:

@@ -13,7 +13,7 @@ from typing import Any, Protocol
 
 import torch
 
-from . import reading
+from . import reading, torch_private
 from .changes import layers_between
 from .contents import Contents
 from .rows import OurRef, Running, State, StorageRow, TensorRow
@@ -58,8 +58,8 @@ class Ledger:
         """Storages that a tensor was taken off."""
         self._next_tensor = 1
         self._next_storage = 1
-        self._expired = torch.UntypedStorage._expired
-        self._release: Callable[[int], None] = torch.UntypedStorage._free_weak_ref
+        self._expired = torch_private.storage_expired
+        self._release = torch_private.release_storage
         self.alive: dict[str, int] = {}
         self.node_of: NodeOf = lambda t: None
         self._new_rows: list[TensorRow] = []
@@ -106,7 +106,7 @@ class Ledger:
         """The row of a tensor's storage, made at first sight; None for a layout without one."""
         try:
             untyped = reading.storage_of(t)
-            impl = untyped._cdata
+            impl = torch_private.storage_address(untyped)
             if type(t) not in _PLAIN and (reading.is_uninitialized(t) or reading.has_no_data(untyped)):
                 return None
         except (RuntimeError, NotImplementedError):
@@ -128,7 +128,7 @@ class Ledger:
 
     def _new_storage(self, untyped: Any, impl: int) -> StorageRow:
         nbytes, address, device = _size_and_place(untyped)
-        untyped._weak_ref()
+        torch_private.watch_storage(untyped)
         row = StorageRow(self._next_storage, impl, nbytes, address, device)
         if address:
             row.foreign = row.odd = reading.is_foreign(untyped)
@@ -295,7 +295,7 @@ class Ledger:
             # A custom function makes its output a result after it was seen; asked for `.grad`, it would warn.
             if reading.get_is_leaf(t) != state[0][10]:
                 return True
-            if reading.storage_of(t)._cdata != storage.impl:
+            if torch_private.storage_address(reading.storage_of(t)) != storage.impl:
                 return True
             if state[0][10] or reading.get_retains_grad(t):
                 grad = reading.get_grad(t)
@@ -382,6 +382,14 @@ class Ledger:
         if told:
             self._stream.events.append({"kind": "gone", "tensors": sorted(told)})
         self._free(s for s in candidates if self._storages.get(s.impl) is s and self._expired(s.impl))
+        if not torch_private.has_weak_storages:
+            self._forget([s for s in candidates if not s.tensors])
+
+    def _forget(self, rows: list[StorageRow]) -> None:
+        """Storages that nobody can watch: their addresses may be given out again."""
+        for row in rows:
+            if self._storages.get(row.impl) is row:
+                del self._storages[row.impl]
 
     def sweep_storages(self) -> None:
         """Look at every storage: owners that are not tensors may have let go of one."""

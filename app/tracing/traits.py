@@ -11,7 +11,7 @@ from typing import Any
 import torch
 from torch.autograd import forward_ad
 
-from . import reading
+from . import reading, torch_private
 from .rows import StorageRow
 
 Trait = tuple[str, tuple[tuple[str, Any], ...]]
@@ -24,8 +24,6 @@ _LAYERS = {
     "dual": "autograd",
 }
 _MOST_COMPONENTS = 200
-_functorch = torch._C._functorch
-_unpack_dual: Any = torch._VF._unpack_dual
 _PLAIN = (torch.Tensor, torch.nn.Parameter)
 
 
@@ -91,11 +89,11 @@ def _of_class(t: Any, kind: type) -> list[Trait]:
 
 def _of_wrapper(t: Any) -> list[Trait]:
     """What `torch.func` puts around a tensor while a function is transformed."""
-    if _functorch.is_batchedtensor(t):
-        return [("batched", (("level", _functorch.maybe_get_level(t)),))]
-    if _functorch.is_gradtrackingtensor(t):
-        return [("grad-tracking", (("level", _functorch.maybe_get_level(t)),))]
-    if torch._is_functional_tensor(t):
+    if torch_private.is_batched(t):
+        return [("batched", (("level", torch_private.level_of(t)),))]
+    if torch_private.is_grad_tracking(t):
+        return [("grad-tracking", (("level", torch_private.level_of(t)),))]
+    if torch_private.is_functional(t):
         return [("functional", ())]
     return []
 
@@ -141,7 +139,7 @@ def _of_dual(t: Any) -> list[Trait]:
     level = forward_ad._current_level
     try:
         with torch.no_grad():
-            tangent = _unpack_dual(t, level=level)[1]
+            tangent = torch_private.unpack_dual(t, level=level)[1]
     except RuntimeError:
         return []
     return [] if tangent is None else [("dual", (("level", level),))]

@@ -1,0 +1,159 @@
+"""What the tracer uses of torch that torch does not promise to keep, each with what is left without it.
+
+The rest of the tracer asks here and nowhere else, so that another release of torch costs facts, never the
+run: what is missing is "not available". Bound once, at import, because most of it runs at every op. Facts
+of tensors themselves are read in `reading`.
+
+Source: torch 2.13; `make check-torch VERSION=…` runs the tests with another.
+"""
+
+from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
+from operator import attrgetter, methodcaller
+from typing import Any
+
+import torch
+
+_missing: dict[str, str] = {}
+
+
+def unavailable() -> dict[str, str]:
+    """What this torch lacks, each with what is not available for want of it."""
+    return dict(_missing)
+
+
+def find(owner: Any, path: str, without: Any, lost: str) -> Any:
+    """An attribute by its dotted path, or `without` where some part of the path is not there.
+
+    Args:
+        owner: Where the path begins.
+        path: Names joined by dots.
+        without: What is taken instead.
+        lost: What is not available then, in words.
+
+    >>> find(torch, "Tensor.no_such_thing", None, "an example"), unavailable().pop("Tensor.no_such_thing")
+    (None, 'an example')
+    """
+    found = owner
+    for name in path.split("."):
+        found = getattr(found, name, _missing)
+        if found is _missing:
+            _missing[path] = lost
+            return without
+    return found
+
+
+Silencer = Callable[[], AbstractContextManager[Any]]
+
+without_functions: Silencer = find(
+    torch._C, "DisableTorchFunction", nullcontext, "reads that a tensor subclass does not hear"
+)
+"""While entered, no `__torch_function__` is called."""
+
+without_dispatch: Silencer = find(
+    torch._C, "_DisableTorchDispatch", nullcontext, "reads that a tensor subclass's ops do not hear"
+)
+"""While entered, no `__torch_dispatch__` is called."""
+
+graph_task_id: Callable[[], int] = find(
+    torch._C, "_current_graph_task_id", lambda: -1, "whether an op runs in a backward pass"
+)
+"""Number of the running backward pass; -1 outside one."""
+
+current_node: Callable[[], Any] = find(
+    torch._C, "_current_autograd_node", lambda: None, "the node that runs an op of a backward pass"
+)
+"""The node that runs."""
+
+recording_state: Callable[[], Any] = find(
+    torch._C, "_get_tracing_state", lambda: None, "whether torch.jit.trace records"
+)
+"""What `torch.jit.trace` records into; None when it does not."""
+
+set_recording_state: Callable[[Any], None] = find(
+    torch._C, "_set_tracing_state", lambda state: None, "our own reads kept out of torch.jit.trace"
+)
+"""Have it record into this; into nothing for None."""
+
+increment_version: Callable[[Any], None] = find(
+    torch.autograd.graph, "increment_version", lambda t: None, "versions after in-place _foreach_ ops"
+)
+"""Bump a version counter."""
+
+op_overload: type | None = find(torch, "_ops.OpOverload", None, "the difference of API calls and ops")
+"""Type of aten ops."""
+
+custom_function_node: type | tuple[()] = find(
+    torch, "autograd.function.BackwardCFunction", (), "tensors that a custom Function keeps on its ctx"
+)
+"""Type of the nodes of custom Functions."""
+
+# A storage is known by the address of its StorageImpl, and that by a weak count on it.
+
+_has_address = (
+    find(torch.UntypedStorage, "_cdata", None, "the identity of storages without memory") is not None
+)
+storage_address: Callable[[Any], int] = attrgetter("_cdata") if _has_address else methodcaller("data_ptr")
+"""What a storage is known by."""
+
+
+def _never(address: int) -> bool:
+    return False
+
+
+def _nothing(address: int) -> None:
+    pass
+
+
+_WEAK = ("_weak_ref", "_expired", "_free_weak_ref")
+has_weak_storages = all(
+    find(torch.UntypedStorage, name, None, "when a storage is freed") is not None for name in _WEAK
+)
+"""Storages can be watched without being held. Else none is told as freed."""
+
+watch_storage: Callable[[Any], Any]
+"""Keep a storage's address from being used again; its bytes are free to go."""
+
+storage_expired: Callable[[int], bool]
+"""Its bytes are gone."""
+
+release_storage: Callable[[int], None]
+"""Watch it no more."""
+
+if has_weak_storages:
+    watch_storage = torch.UntypedStorage._weak_ref
+    expired: Any = torch.UntypedStorage._expired
+    storage_expired = expired
+    release_storage = torch.UntypedStorage._free_weak_ref
+else:
+    watch_storage, storage_expired, release_storage = _nothing, _never, _nothing
+
+
+# Wrappers of `torch.func`, functionalization and forward mode: traits of few tensors.
+
+
+def _no(t: Any) -> bool:
+    return False
+
+
+_TRAIT = "what kind of wrapper a tensor is"
+is_batched: Callable[[Any], bool] = find(torch._C, "_functorch.is_batchedtensor", _no, _TRAIT)
+is_grad_tracking: Callable[[Any], bool] = find(torch._C, "_functorch.is_gradtrackingtensor", _no, _TRAIT)
+is_functional: Callable[[Any], bool] = find(torch, "_is_functional_tensor", _no, _TRAIT)
+level_of: Callable[[Any], int] = find(torch._C, "_functorch.maybe_get_level", lambda t: -1, _TRAIT)
+unpack_dual: Callable[..., Any] = find(
+    torch, "_VF._unpack_dual", lambda t, level: (t, None), "tangents of forward mode"
+)
+dispatch_keys: Callable[[Any], Any] | None = find(
+    torch._C, "_dispatch_keys", None, "subclasses made in C++ that dispatch to Python"
+)
+
+
+def skip_code(code: Any) -> None:
+    """Keep dynamo from compiling a function. Imports torch._dynamo, which is slow and seldom needed."""
+    try:
+        from torch._dynamo.eval_frame import skip_code as skip
+    except ImportError:
+        _missing["_dynamo.eval_frame.skip_code"] = "compiled programs as they are without us"
+        return
+    skip(code)
