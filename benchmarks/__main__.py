@@ -19,6 +19,7 @@ MODULES = {
     "T5": "t5_load",
     "T6": "t6_player",
     "T7": "t7_weight",
+    "LAYERS": "layers",
     "TABLE": "table",
 }
 

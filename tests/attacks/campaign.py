@@ -115,9 +115,12 @@ async def _fresh(client: httpx.AsyncClient) -> list[str]:
 
 async def _settled(server: Server, wanted: dict[str, Any] | None) -> dict[str, Any]:
     """Its belongings, once they are as wanted or will not be."""
+    last = None
     for _ in range(40):
         now = server.belongings()
-        if now["runs"] == 0 and (wanted is None or now == wanted):
+        # Without a wish: when nothing changes any more, the last connection's end included.
+        if now["runs"] == 0 and now == (last if wanted is None else wanted):
             return now
-        await asyncio.sleep(0.05)
+        last = now
+        await asyncio.sleep(0.2 if wanted is None else 0.05)
     return now
