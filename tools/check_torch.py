@@ -90,7 +90,7 @@ def missing(python: Path) -> str:
     code = (
         "import torch, tensor_anatomy.tracing.session\n"
         "from tensor_anatomy.tracing.torch_private import unavailable\n"
-        "print(f'torch {torch.__version__}:', ', '.join(unavailable()) or 'nothing', 'not available')"
+        "print(f'torch {torch.__version__} lacks:', ', '.join(unavailable()) or 'nothing that we use')"
     )
     answer = subprocess.run([python, "-c", code], cwd=ROOT, stdout=subprocess.PIPE, text=True, check=False)
     if answer.returncode != 0:
