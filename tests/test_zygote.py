@@ -88,7 +88,8 @@ async def test_it_is_replaced_when_it_is_killed_and_its_children_die_with_it() -
         with pytest.raises(SandboxRestarting):
             async for _ in stream:
                 pass
-        await eventually(lambda: not Path(f"/proc/{child}/exe").exists())
+        # Not even a dead process is left of it: the server has asked for its end.
+        await eventually(lambda: not Path(f"/proc/{child}").exists())
         assert pool.status().state == "starting"
         with pytest.raises(SandboxRestarting):
             await pool.run(SHORT)
@@ -152,3 +153,20 @@ def test_the_side_of_the_server_is_imported_without_torch() -> None:
 def test_one_program_can_be_traced_without_a_server() -> None:
     trace = trace_once(TraceRequest(source="import torch\nx = torch.ones(2)\n"), LIMITS)
     assert (trace.outcome.kind, len(trace.steps)) == ("finished", 2)
+
+
+def test_runs_that_a_dead_zygote_leaves_are_taken_in_and_buried() -> None:
+    code = (
+        "import asyncio, os, pathlib, subprocess\n"
+        "from tensor_anatomy.execution.orphans import adopt, bury\n"
+        "adopt()\n"
+        "command = ['sh', '-c', 'sleep 0.5 & echo $!']\n"
+        "parent = subprocess.Popen(command, stdout=subprocess.PIPE, start_new_session=True)\n"
+        "orphan = int(parent.stdout.readline())\n"
+        "parent.wait()\n"
+        "status = pathlib.Path(f'/proc/{orphan}/status').read_text()\n"
+        "assert f'PPid:\\t{os.getpid()}\\n' in status, status\n"
+        "asyncio.run(bury(parent.pid))\n"
+        "assert not pathlib.Path(f'/proc/{orphan}').exists()\n"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True)

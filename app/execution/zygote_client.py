@@ -24,6 +24,7 @@ from ..errors import SandboxRestarting, SandboxUnavailable
 from ..profiles import REQUIRED_LAYERS, Profile, ProfileChoice
 from .child import Child
 from .order import Order
+from .orphans import adopt, bury
 from .proof import NotProved, prove
 
 log = logging.getLogger(__name__)
@@ -114,6 +115,7 @@ class ZygoteClient:
         if not self._may_confine:
             return
         if self._keeper is None:
+            adopt()
             self._keeper = asyncio.create_task(self._keep_alive())
         await self.settled()
 
@@ -249,6 +251,7 @@ class ZygoteClient:
         if process is not None:
             process.kill()
             await asyncio.to_thread(process.wait)
+            await bury(process.pid)
 
 
 async def _until_closed(control: socket.socket) -> None:
