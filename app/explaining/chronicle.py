@@ -381,11 +381,7 @@ class Chronicle:
         return [
             other
             for other, (other_start, other_end) in self.storage_span.items()
-            if other != storage
-            and other_start
-            and other_start < end
-            and start < other_end
-            and self.alive(other, moment)
+            if 0 < other_start < end and start < other_end and other != storage and self.alive(other, moment)
         ]
 
     def alive(self, storage: int, moment: int) -> bool:

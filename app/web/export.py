@@ -12,7 +12,6 @@ from markupsafe import Markup
 from ..messages import Language
 from ..resources import resource
 from ..schema import Trace
-from ..schema.packing import pack
 from .figures import step_figure
 from .templating import data_block, render
 from .words import words_of_recording
@@ -52,7 +51,7 @@ def page_of(trace: Trace, title: str, language: Language) -> str:
         policy=f"default-src 'none'; script-src {_hash(script)}; style-src {_hash(styles)}; img-src data:",
         styles=Markup(styles),
         script=Markup(script),
-        trace=data_block(pack(trace)),
+        trace=data_block(trace.model_dump(mode="json", by_alias=True)),
         messages=data_block(words_of_recording(trace, language)),
         figure=step_figure(trace, steps, language),
         step=steps,

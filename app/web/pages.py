@@ -17,7 +17,6 @@ from ..lessons.programs import Program
 from ..lessons.questions import LAYERS, Question, until
 from ..messages import Language
 from ..schema import Limits
-from ..schema.packing import packed_json
 from .addresses import base_url
 from .figures import step_figure
 from .picture import home_picture
@@ -218,7 +217,7 @@ class Pages:
                 raise HTTPException(404)
             trace = until(trace, int(step))
         return Response(
-            packed_json(trace),
+            trace.model_dump_json(by_alias=True),
             media_type="application/json",
             # The name holds a hash of the program, not of the trace: a new torch records it anew.
             headers={"Cache-Control": "public, max-age=300"},

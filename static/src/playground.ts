@@ -8,7 +8,6 @@ import { draftFor, keepDraft, placeOf } from "./model/draft";
 import { drawsNumbers, otherSeed } from "./model/chance";
 import { carriesProgram, linkTo, readLink } from "./model/link";
 import type { Messages } from "./model/messages";
-import { unpack } from "./model/unpack";
 import { Problem, runProgram, type Progress } from "./model/run";
 import { dataBlock, pageMessages, setUpFrame } from "./page";
 import { PAGE_OPTIONS, Player, type StepChange } from "./player";
@@ -147,7 +146,7 @@ class Playground {
     try {
       const response = await fetch(src ?? "");
       if (src === null || !response.ok) throw new Problem("unreachable", "");
-      this.show(unpack(await response.json()), step, example);
+      this.show((await response.json()) as Trace, step, example);
       this.tell(this.say("ui.run.recorded", this.facts()));
     } catch {
       if (example !== null && this.limits.run) await this.runSource(example.source, step, 0);

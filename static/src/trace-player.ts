@@ -7,7 +7,6 @@
  */
 import type { Messages } from "./model/messages";
 import { pageMessages } from "./page";
-import { unpack } from "./model/unpack";
 import { Player, type FigureName, type PlayerOptions } from "./player";
 import type { Trace } from "./schema/trace.gen";
 import { el } from "./views/dom";
@@ -33,7 +32,7 @@ export class TracePlayer extends HTMLElement {
   connectedCallback(): void {
     if (this.player !== null) return;
     const inside = this.querySelector(':scope > script[type="application/json"]')?.textContent;
-    if (inside != null) this.load(unpack(JSON.parse(inside)));
+    if (inside != null) this.load(JSON.parse(inside) as Trace);
     else if (this.hasAttribute("src")) void this.fetch(this.getAttribute("src") ?? "");
   }
 
@@ -71,7 +70,7 @@ export class TracePlayer extends HTMLElement {
     try {
       const response = await fetch(address);
       if (!response.ok) throw new Error(String(response.status));
-      const trace = unpack(await response.json());
+      const trace = (await response.json()) as Trace;
       if (this.asked === address) this.load(trace);
     } catch {
       if (this.asked === address) this.fail(address);

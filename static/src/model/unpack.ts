@@ -1,7 +1,7 @@
 /**
  * A trace as it travels → a trace. Twin of `unpack` in `app/schema/packing.py`, which says how it is packed.
  *
- * What is not packed comes back as it is. Written small: every embed carries it.
+ * What is not packed comes back as it is: recorded traces are short, and embeds carry no reader of packed ones.
  */
 import type { PackedTrace, Table, Trace } from "../schema/trace.gen";
 
@@ -22,7 +22,7 @@ const untabled = (of: object): object =>
 
 export function unpack(sent: unknown): Trace {
   const { packed, fields, shapes, blocks, texts, aside, ...plain } = sent as PackedTrace;
-  if ((packed as unknown) === undefined) return sent as Trace;
+  if (!packed) return sent as Trace;
   const newest: Record<string, number> = { t: 0, s: 0, n: 0 };
   let [next, position] = [0, 0];
 
@@ -37,7 +37,7 @@ export function unpack(sent: unknown): Trace {
     if (code === "x") return texts[aside[next++] as number];
     if (typeof code !== "string") {
       const { rows: inner, pair } = code;
-      return (value as Values[]).map((one) => (inner === undefined ? one.map((part, i) => read(part, pair?.[i])) : each(inner, one)));
+      return (value as Values[]).map((one) => (inner ? each(inner, one) : one.map((part, i) => read(part, pair?.[i]))));
     }
     if (Array.isArray(value)) return value.map((one) => id(one, code));
     if (typeof value !== "object") return id(value, code);
