@@ -102,14 +102,17 @@ def api_router(runner: Runner, source_bytes: int) -> APIRouter:
         step: Annotated[
             int | None, Query(description="With `format=state`: which step; else the last.")
         ] = None,
+        packed: Annotated[
+            bool, Query(description="`0`: the trace as `Trace` has it, every field by its name; much longer.")
+        ] = True,
     ) -> Response:
         if step is not None and format != "state":
             raise RequestInvalid("The parameter 'step' goes with 'format=state'.")
         program = await read_trace_request(request, source_bytes)
         if format == "trace" and NDJSON in request.headers.get("accept", ""):
-            return await _streamed(runner, program)
+            return await _streamed(runner, program, packed)
         result = await _while_wanted(request, runner, program)
-        return _record(result if format == "trace" else _state(result, step))
+        return _record(result if format == "trace" else _state(result, step), packed)
 
     @router.get("/readyz", summary="Whether this server should be sent readers")
     async def readyz() -> JSONResponse:
@@ -162,12 +165,12 @@ async def _gone(request: Request) -> None:
         pass
 
 
-async def _streamed(runner: Runner, program: TraceRequest) -> Response:
+async def _streamed(runner: Runner, program: TraceRequest, packed: bool) -> Response:
     """A stream, once its first item is there: until then a refusal is an ordinary answer."""
     items = runner.stream(program)
     first = await anext(items)
     return StreamingResponse(
-        _closing(items, lines_of(first, items)),
+        _closing(items, lines_of(first, items, packed=packed)),
         media_type=NDJSON,
         headers={"Cache-Control": "no-store", "X-Accel-Buffering": "no"},
     )
@@ -197,8 +200,8 @@ def _state(trace: Trace, step: int | None) -> StateDocument:
         raise RequestInvalid(f"There is no step {step}: the program took {len(trace.steps)} steps.") from e
 
 
-def _record(record: Trace | StateDocument) -> Response:
-    if isinstance(record, Trace):
+def _record(record: Trace | StateDocument, packed: bool) -> Response:
+    if packed and isinstance(record, Trace):
         body = packed_json(record)
     else:
         body = record.model_dump_json(by_alias=True).encode()

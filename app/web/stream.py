@@ -24,14 +24,17 @@ from ..schema.packing import packed_json
 from .problems import internal_problem, problem_of
 
 
-async def lines_of(first: Chunk | Trace, rest: AsyncIterator[Chunk | Trace]) -> AsyncIterator[bytes]:
+async def lines_of(
+    first: Chunk | Trace, rest: AsyncIterator[Chunk | Trace], *, packed: bool
+) -> AsyncIterator[bytes]:
     """The lines of a run.
 
     Args:
         first: What the run sent first; it was awaited so that a refusal could still be a status.
         rest: What comes after it.
+        packed: The trace is sent packed.
     """
-    line = _Lines()
+    line = _Lines(packed)
     try:
         for text in line.about(first):
             yield text
@@ -47,7 +50,8 @@ async def lines_of(first: Chunk | Trace, rest: AsyncIterator[Chunk | Trace]) -> 
 class _Lines:
     """Says what each chunk means; remembers the statements and the steps so far."""
 
-    def __init__(self) -> None:
+    def __init__(self, packed: bool) -> None:
+        self._packed = packed
         self._lines: list[int] = []
         self._steps = 0
         self._started = False
@@ -76,12 +80,15 @@ class _Lines:
         line = self._lines[running] if running is not None and known else None
         return [_line("progress", steps=self._steps, line=line)]
 
+    def _json(self, trace: Trace) -> str:
+        return packed_json(trace).decode() if self._packed else trace.model_dump_json(by_alias=True)
+
     def _end(self, trace: Trace) -> list[bytes]:
         if not trace.is_final:
             self._shown = True
-            return [_raw("chunk", trace=packed_json(trace).decode()), *_notes(trace)]
+            return [_raw("chunk", trace=self._json(trace)), *_notes(trace)]
         told = [_comparison(trace)] if self._shown else _notes(trace)
-        return [*told, _raw("end", trace=packed_json(trace).decode())]
+        return [*told, _raw("end", trace=self._json(trace))]
 
 
 def _notes(trace: Trace) -> list[bytes]:

@@ -8,6 +8,7 @@ import { draftFor, keepDraft, placeOf } from "./model/draft";
 import { drawsNumbers, otherSeed } from "./model/chance";
 import { carriesProgram, linkTo, readLink } from "./model/link";
 import type { Messages } from "./model/messages";
+import { unpack } from "./model/unpack";
 import { Problem, runProgram, type Progress } from "./model/run";
 import { dataBlock, pageMessages, setUpFrame } from "./page";
 import { PAGE_OPTIONS, Player, type StepChange } from "./player";
@@ -236,7 +237,7 @@ class Playground {
           if (seconds === "") early = result;
           else this.compared(trace, seconds, result);
         },
-      });
+      }, unpack);
       clearInterval(timer);
       seconds = ((performance.now() - began) / 1000).toFixed(2);
       this.show(trace, step, null);

@@ -368,3 +368,14 @@ async def test_the_page_of_the_api_shows_every_route_and_schema(client):
     assert "curl -s http://testserver/api/trace" in page or "curl -s http://test/api/trace" in page
     for word in ("/api/trace", "/healthz", "/oembed", "source-too-large", "TraceRequest", "StateDocument"):
         assert word in page
+
+
+async def test_a_trace_is_sent_plain_to_who_asks_for_it(client, trace):
+    packed = await client.post("/api/trace", json={"source": ""})
+    plain = await client.post("/api/trace?packed=0", json={"source": ""})
+
+    assert plain.json() == {**json.loads(trace.model_dump_json(by_alias=True)), "source": ""}
+    assert unpack(packed.json()) == plain.json()
+    headers = {"accept": "application/x-ndjson"}
+    streamed = await client.post("/api/trace?packed=0", json={"source": ""}, headers=headers)
+    assert json.loads(streamed.text.splitlines()[-1])["trace"]["steps"] == plain.json()["steps"]

@@ -5,7 +5,6 @@
  * Lines with steps are skipped: the trace holds them all, explained.
  */
 import type { Trace } from "../schema/trace.gen";
-import { unpack } from "./unpack";
 import { NOT_COMPARED, type Compared } from "./unobserved";
 
 /** How far a run is. */
@@ -31,7 +30,7 @@ type Line =
   | ({ readonly event: "note" } & Partial<Compared>)
   | { readonly event: "chunk"; readonly trace?: Trace }
   | { readonly event: "progress"; readonly steps: number; readonly line: number | null }
-  | { readonly event: "end"; readonly trace?: unknown; readonly problem?: ProblemBody };
+  | { readonly event: "end"; readonly trace?: Trace; readonly problem?: ProblemBody };
 
 interface ProblemBody {
   readonly code?: string;
@@ -50,11 +49,12 @@ export interface Listener {
 /**
  * Runs a program; answers its trace as soon as there is one. Rejects with a `Problem`, or with an
  * `AbortError` when `signal` says so. A trace whose comparison is pending is followed by `compared`.
+ * Without `unpack` the trace is not packed on its way: longer, but an embed carries no code for it.
  */
-export async function runProgram(source: string, seed: number, signal: AbortSignal, listener: Listener): Promise<Trace> {
+export async function runProgram(source: string, seed: number, signal: AbortSignal, listener: Listener, unpack?: (sent: Trace) => Trace): Promise<Trace> {
   let response: Response;
   try {
-    response = await fetch("/api/trace", {
+    response = await fetch(unpack ? "/api/trace" : "/api/trace?packed=0", {
       method: "POST",
       headers: { "Content-Type": "application/json", Accept: "application/x-ndjson" },
       body: JSON.stringify({ source, device: "auto", seed }),
@@ -66,7 +66,8 @@ export async function runProgram(source: string, seed: number, signal: AbortSign
   }
   if (!response.ok) throw await problemOf(response);
   const lines = linesIn(response);
-  const trace = await firstTrace(lines, signal, listener);
+  const sent = await firstTrace(lines, signal, listener);
+  const trace = unpack?.(sent) ?? sent;
   if (trace.comparison.state === "pending") void untilCompared(lines, signal, listener);
   return trace;
 }
@@ -80,7 +81,7 @@ async function firstTrace(lines: AsyncGenerator<string>, signal: AbortSignal, li
       const line = JSON.parse(value) as Line;
       if (line.event === "progress") listener.progress?.(line);
       if (line.event !== "end" && line.event !== "chunk") continue;
-      if (line.trace !== undefined) return unpack(line.trace);
+      if (line.trace !== undefined) return line.trace;
       if (line.event === "end") throw asProblem(line.problem ?? {}, null);
     }
   } catch (error) {
