@@ -4,7 +4,6 @@ Stderr is merged into stdout. What C code writes past `sys.stdout` is the confin
 """
 
 import io
-import os
 import sys
 import warnings
 import zlib
@@ -13,10 +12,9 @@ from typing import Any
 from ..schema import Limits
 from .lines import LimitReached
 from .stream import Stream
+from .warned import let_ours_through
 
 _MOST_WARNINGS = 200
-_HERE = os.path.dirname(__file__)
-_SHIM = os.path.join("torch", "overrides.py")
 
 
 class ProgramOutput(io.TextIOBase):
@@ -89,24 +87,7 @@ def use_default_filters() -> None:
     for category in (ImportWarning, ResourceWarning, PendingDeprecationWarning, DeprecationWarning):
         warnings.simplefilter("ignore", category)
     warnings.filterwarnings("default", category=DeprecationWarning, module="__main__")
-
-
-def _program_line(program: str, filename: str, lineno: int) -> int | None:
-    """The line of the program a warning points at, if it does.
-
-    Watched calls have frames of ours between the program and PyTorch: a warning that was meant for the
-    caller points at one of them, and the caller is the program.
-    """
-    if filename == program:
-        return lineno
-    if not filename.startswith(_HERE) and not filename.endswith(_SHIM):
-        return None
-    frame: Any = sys._getframe(1)
-    while frame is not None:
-        if frame.f_code.co_filename == program:
-            return int(frame.f_lineno)
-        frame = frame.f_back
-    return None
+    let_ours_through()
 
 
 class Redirected:
@@ -117,7 +98,6 @@ class Redirected:
         self._program = program
         self.output = ProgramOutput(stream, limits)
         self._warned = 0
-        self._shown: set[tuple[int, str, str]] = set()
 
     def __enter__(self) -> "Redirected":
         self._before = (sys.stdout, sys.stderr, sys.stdin)
@@ -146,13 +126,6 @@ class Redirected:
         file: Any = None,
         line: str | None = None,
     ) -> None:
-        line_of_program = _program_line(self._program, filename, lineno)
-        if filename != self._program and line_of_program is not None:
-            place = (line_of_program, category.__name__, str(message))
-            if place in self._shown:
-                return  # as Python itself: once for each place
-            self._shown.add(place)
-            filename, lineno = self._program, line_of_program
         self._pass_on(warnings.WarningMessage(message, category, filename, lineno, file, line))
         self._warned += 1
         if self._warned > _MOST_WARNINGS:
@@ -161,7 +134,7 @@ class Redirected:
         self._stream.events.append(
             {
                 "kind": "warning",
-                "line": line_of_program,
+                "line": lineno if filename == self._program else None,
                 "category": category.__name__,
                 "message": text,
             }

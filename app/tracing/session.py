@@ -38,6 +38,7 @@ from .script import Overheard, OwnScript, interruptible
 from .statements import PROGRAM, Columns, StatementMap
 from .storage import Ledger
 from .stream import Stream
+from .warned import TrueWarnings
 
 MODULE = "__main__"
 NAME = "program.py"
@@ -170,7 +171,7 @@ class _Run:
         api_mode: Any = ApiMode(calls) if calls.hears_api else None
         error = None
         with self._surroundings():
-            with OpMode(calls), HiddenWeakRefs(), elsewhere, self._signals():
+            with TrueWarnings(), OpMode(calls), HiddenWeakRefs(), elsewhere, self._signals():
                 try:
                     if api_mode is not None:
                         api_mode.__enter__()

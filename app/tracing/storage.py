@@ -121,13 +121,13 @@ class Ledger:
             self._let_go.append(known)
         found = self._storages.get(impl)
         if found is None:
-            found = self._new_storage(untyped, impl)
+            found = self._new_storage(untyped, impl, _has_address(t))
         row.storage = found
         found.tensors[row.id] = row
         return found
 
-    def _new_storage(self, untyped: Any, impl: int) -> StorageRow:
-        nbytes, address, device = _size_and_place(untyped)
+    def _new_storage(self, untyped: Any, impl: int, has_address: bool) -> StorageRow:
+        nbytes, address, device = _size_and_place(untyped, has_address)
         torch_private.watch_storage(untyped)
         row = StorageRow(self._next_storage, impl, nbytes, address, device)
         if address:
@@ -248,7 +248,7 @@ class Ledger:
 
     def _check_size(self, t: Any, row: StorageRow) -> None:
         """A storage may have been resized or moved."""
-        nbytes, address, device = _size_and_place(reading.storage_of(t))
+        nbytes, address, device = _size_and_place(reading.storage_of(t), _has_address(t))
         if nbytes == row.nbytes and address == row.address:
             return
         self._count(row, -1)
@@ -462,14 +462,19 @@ def _covered(row: StorageRow, others: list[StorageRow]) -> int:
     return covered
 
 
-def _size_and_place(untyped: Any) -> tuple[int, int, str]:
+def _has_address(t: Any) -> bool:
+    """Its storage may be asked where it is; of a fake tensor's, PyTorch warns that this will be an error."""
+    return type(t) is torch.Tensor or type(t) is torch.nn.Parameter or not reading.dispatches_to_python(t)
+
+
+def _size_and_place(untyped: Any, has_address: bool) -> tuple[int, int, str]:
     """nbytes, address and device of a storage; address 0 where there is none."""
     device = reading.device_name(untyped.device)
     try:
         nbytes = int(untyped.nbytes())
     except (RuntimeError, TypeError):
         nbytes = 0
-    if device == "meta":
+    if device == "meta" or not has_address:
         return nbytes, 0, device
     try:
         return nbytes, int(untyped.data_ptr()), device

@@ -1,0 +1,13 @@
+import gc, weakref, torch
+class Box:
+    def __init__(self, t):
+        self.t = t
+        self.me = self
+    def __del__(self):
+        print("box gone")
+box = Box(torch.ones(2))
+ref = weakref.ref(box.t)
+del box
+print("alive:", ref() is not None)
+gc.collect()
+print("alive:", ref() is not None)

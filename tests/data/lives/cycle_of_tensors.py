@@ -1,0 +1,9 @@
+import gc, weakref, torch
+a, b = torch.ones(1), torch.ones(1)
+a.other, b.other = b, a
+weakref.finalize(a, print, "a gone")
+weakref.finalize(b, print, "b gone")
+del a, b
+print("unreachable")
+print(gc.collect() > 0)
+print("end")

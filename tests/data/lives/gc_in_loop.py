@@ -1,0 +1,13 @@
+import gc, weakref, torch
+class Node:
+    def __init__(self, t):
+        self.t, self.loop = t, self
+gone = []
+for i in range(4):
+    n = Node(torch.ones(2))
+    weakref.finalize(n.t, gone.append, i)
+    n = None
+    if i % 2:
+        gc.collect()
+        print(sorted(gone))
+print("end")

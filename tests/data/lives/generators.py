@@ -1,0 +1,11 @@
+import random, numpy, torch
+random.random(); numpy.random.rand(); torch.rand(3)
+g = torch.Generator().manual_seed(3)
+x = torch.rand(2, generator=g)
+torch.nn.Dropout()(torch.ones(4))
+torch.nn.init.kaiming_normal_(torch.empty(2, 2))
+state = torch.get_rng_state()
+y = torch.randn(2)
+torch.set_rng_state(state)
+z = torch.randn(2)
+print(bool((y == z).all()))

@@ -1,0 +1,10 @@
+import weakref, torch
+x = torch.arange(4.)
+y = torch.zeros(2)
+old = x.untyped_storage()
+x.set_(y)
+print(x, old.nbytes())
+x.resize_(4)
+print(x.shape, y.untyped_storage().nbytes())
+old.resize_(0)
+print(old.nbytes())
