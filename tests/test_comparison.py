@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import AsyncIterator
 from contextlib import aclosing
+from pathlib import Path
 
 import pytest
 import pytest_asyncio
@@ -166,3 +167,34 @@ async def test_those_who_wait_come_before_a_comparison(zygote: ZygoteClient) -> 
 
     assert [trace.comparison.reason for trace in traces] == ["busy", None, None]
     assert traces[-1].comparison.state == "same"
+
+
+ASKED = Path(__file__).parent / "data" / "asked"
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("name", "what", "sentence"),
+    [
+        ("gettrace", "stdout", "effect.stdout"),
+        ("refcount", "stdout", "effect.stdout"),
+        ("gcobjects", "stdout", "effect.stdout"),
+        ("frames", "stdout", "effect.stdout"),
+        ("stack", "stdout", "effect.stdout"),
+        ("modes", "stdout", "effect.stdout"),
+        ("setprofile", "stdout", "effect.stdout"),
+        ("settrace", "stdout", "effect.stdout"),
+        ("recursion", "stdout", "effect.stdout-recursion"),
+        ("linalg", "values", "effect.values-linalg"),
+        ("ctc", "grad_fn", "effect.grad_fn-ctc"),
+        ("sdpa", "grad_fn", "effect.grad_fn-reshape"),
+    ],
+)
+async def test_what_cannot_be_the_same_is_found_and_named(
+    pool: Pool, name: str, what: str, sentence: str
+) -> None:
+    trace = explain(await pool.run(TraceRequest(source=(ASKED / f"{name}.py").read_text(encoding="utf-8"))))
+
+    assert trace.outcome.kind == "finished"
+    assert {each.what for each in trace.observer_effects} == {what}
+    assert {each.id for each in trace.comparison.sentences} == {sentence}

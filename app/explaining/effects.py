@@ -51,6 +51,6 @@ def _cause(trace: Trace, effect: ObserverEffect) -> str | None:
         return "values-linalg"
     if effect.what in ("values", "grad_fn") and any(name in trace.source for name in _FAST_PATHS):
         return f"{effect.what}-fast-path"
-    if effect.what in ("exception", "stdout") and "recursion" in trace.source + effect.observed:
+    if effect.what in ("exception", "stdout") and "recursion" in (trace.source + effect.observed).lower():
         return f"{effect.what}-recursion"
     return None

@@ -16,6 +16,7 @@ from .changes import Effects
 from .folding import Sink
 from .loops import Loop
 from .statements import COMPREHENSIONS, StatementMap
+from .tracebacks import unlink_ours
 
 _SUSPENDABLE = 0x20 | 0x80 | 0x200  # generator, coroutine, asynchronous generator
 _FUNCTION = 0x1 | 0x2  # optimized, new locals
@@ -156,6 +157,7 @@ class FrameWatch:
             elif event == "exception":
                 if not (isinstance(arg[0], type) and issubclass(arg[0], _QUIET)):
                     self.raised = True
+                    unlink_ours(arg[2], frame.f_code.co_filename)
                     lines.at_exception(frame, arg[1], arg[2])
                 elif self.resumed and issubclass(arg[0], GeneratorExit):
                     lines.at_closing(self)

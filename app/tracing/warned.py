@@ -8,15 +8,14 @@ the frame that it would have without us; Python's own filters and registries the
 Source: Python 3.11, Lib/warnings.py; Python/_warnings.c, setup_context.
 """
 
-import os
 import re
 import sys
 import warnings
 from collections.abc import Callable
 from typing import Any
 
-_OURS = os.path.dirname(__file__) + os.sep
-_SHIM = os.path.join("torch", "overrides.py")
+from .tracebacks import is_ours
+
 _LET_THROUGH = re.compile(re.escape(__name__.rpartition(".")[0]) + r"\.")
 
 
@@ -54,19 +53,15 @@ def let_ours_through() -> None:
 
 
 def _meant_for(filename: str) -> Any:
-    """The frame that called what warns, were it not for us; None when the warning is not on a line of ours."""
-    if not _is_ours(filename):
+    """The frame that called what warns, were it not for us; None when it does not fall on ours."""
+    if not is_ours(filename):
         return None
     frame: Any = sys._getframe(1)
     while frame is not None and frame.f_code.co_filename != filename:
         frame = frame.f_back
-    while frame is not None and _is_ours(frame.f_code.co_filename):
+    while frame is not None and is_ours(frame.f_code.co_filename):
         through_shim = frame.f_code.co_name == "handle_torch_function"
         frame = frame.f_back
-        if through_shim and frame is not None and not _is_ours(frame.f_code.co_filename):
+        if through_shim and frame is not None and not is_ours(frame.f_code.co_filename):
             frame = frame.f_back  # the function itself, which goes through `torch.overrides` once to reach us
     return frame
-
-
-def _is_ours(filename: str) -> bool:
-    return filename.startswith(_OURS) or filename.endswith(_SHIM)
