@@ -61,6 +61,21 @@ class Server:
         }
         return self._ask("POST", "/api/trace", body_of(source), headers)
 
+    def first_trace_ms(self, source: str) -> float:
+        """POST a program; milliseconds until its whole trace is there, compared or not."""
+        began = time.perf_counter()
+        connection = http.client.HTTPConnection(HOST, self.port, timeout=60)
+        try:
+            headers = {"Content-Type": "application/json", "Accept": "application/x-ndjson"}
+            connection.request("POST", "/api/trace", body_of(source), headers)
+            response = connection.getresponse()
+            while line := response.readline():
+                if b'"trace":{' in line[:40]:
+                    return (time.perf_counter() - began) * 1000
+            raise RuntimeError("the stream had no trace")
+        finally:
+            connection.close()
+
     def _ask(self, method: str, path: str, body: bytes | None, headers: dict[str, str]) -> Answer:
         began = time.perf_counter()
         connection = http.client.HTTPConnection(HOST, self.port, timeout=60)
@@ -109,8 +124,11 @@ def memory_mb(pid: int) -> float:
 
 
 @contextmanager
-def serving() -> Iterator[Server]:
+def serving(*, compare: bool = True) -> Iterator[Server]:
     """A server with default settings, ready to run programs; ended when left.
+
+    Args:
+        compare: Each program is held against an unobserved run of itself, as by default.
 
     Raises:
         RuntimeError: It did not become ready, or cannot run programs here.
@@ -121,6 +139,7 @@ def serving() -> Iterator[Server]:
     command = [sys.executable, "-m", "tensor_anatomy.cli", "serve", "--host", HOST, "--port", str(port)]
     environment = {k: v for k, v in os.environ.items() if k in {"PATH", "HOME", "LANG", "LC_ALL"}}
     environment["CACHE"] = "off"
+    environment["COMPARE"] = "1" if compare else "0"
     # It warns about this machine; that is no result.
     process = subprocess.Popen(
         command, cwd=ROOT, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL

@@ -41,8 +41,30 @@ class Answers:
 
 
 def measure() -> Iterator[Figure]:
-    """Saturate, overload twice, look what is left."""
+    """Saturate, overload twice, look what is left; then saturate a server that compares."""
+    yield from _plain()
+    yield from _compared()
+
+
+def _compared() -> Iterator[Figure]:
+    """Each program is run unobserved too, while few wait."""
     with serving() as server:
+        sandboxes = json.loads(server.get("/healthz").body)["queue"]["sandboxes"]
+        request = partial(_request, server, source_of(S2))
+        asyncio.run(_saturate(server, request, 2 * sandboxes, 2))
+        began = time.perf_counter()
+        saturated = asyncio.run(_saturate(server, request, 2 * sandboxes, SATURATED_S))
+        rate = saturated.ends["result"] / (time.perf_counter() - began)
+        yield figure("compared: results a second, two clients a sandbox", "/s", rate)
+        yield figure("  a result under that load", "ms", saturated.result_ms)
+        over = asyncio.run(_overload(server, request, rate * TIMES))
+        yield figure("  ten times that rate: answered with a result", "", over.ends["result"])
+        yield figure("  lost, or answered otherwise", "", _lost(over), at_most=0)
+
+
+def _plain() -> Iterator[Figure]:
+    """Without the unobserved run: what the target is about."""
+    with serving(compare=False) as server:
         sandboxes = json.loads(server.get("/healthz").body)["queue"]["sandboxes"]
         request = partial(_request, server, source_of(S2))
         asyncio.run(_saturate(server, request, 2 * sandboxes, 2))  # warms up

@@ -8,6 +8,7 @@ only when every element lies inside the allocation, else PyTorch reads freed mem
 
 import ctypes
 import itertools
+import sys
 import zlib
 from typing import Any
 
@@ -229,8 +230,16 @@ def has_parts(t: Any) -> bool:
     return get_layout(t) is not torch.strided or get_is_nested(t)
 
 
-def has_no_data(untyped: Any) -> bool:
+def is_fake(t: Any) -> bool:
+    """A fake tensor: asked for the address of its storage, PyTorch warns that this will be an error."""
+    fake = sys.modules.get("torch._subclasses.fake_tensor")
+    return fake is not None and isinstance(t, fake.FakeTensor)
+
+
+def has_no_data(t: Any, untyped: Any) -> bool:
     """A wrapper subclass claims a storage that PyTorch refuses to give the address of."""
+    if is_fake(t):
+        return False
     try:
         untyped.data_ptr()
     except RuntimeError:

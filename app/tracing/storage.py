@@ -107,7 +107,7 @@ class Ledger:
         try:
             untyped = reading.storage_of(t)
             impl = torch_private.storage_address(untyped)
-            if type(t) not in _PLAIN and (reading.is_uninitialized(t) or reading.has_no_data(untyped)):
+            if type(t) not in _PLAIN and (reading.is_uninitialized(t) or reading.has_no_data(t, untyped)):
                 return None
         except (RuntimeError, NotImplementedError):
             return None
@@ -463,8 +463,8 @@ def _covered(row: StorageRow, others: list[StorageRow]) -> int:
 
 
 def _has_address(t: Any) -> bool:
-    """Its storage may be asked where it is; of a fake tensor's, PyTorch warns that this will be an error."""
-    return type(t) is torch.Tensor or type(t) is torch.nn.Parameter or not reading.dispatches_to_python(t)
+    """Its storage may be asked where it is."""
+    return type(t) in _PLAIN or not reading.is_fake(t)
 
 
 def _size_and_place(untyped: Any, has_address: bool) -> tuple[int, int, str]:

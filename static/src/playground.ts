@@ -235,14 +235,14 @@ class Playground {
         progress: (now) => (this.progress = now),
         compared: (result) => {
           if (seconds === "") early = result;
-          else this.compared(trace, seconds, result);
+          else this.compared(control, trace, seconds, result);
         },
       }, unpack);
       clearInterval(timer);
       seconds = ((performance.now() - began) / 1000).toFixed(2);
       this.show(trace, step, null);
       this.done(seconds, trace.comparison.state);
-      if (early !== null) this.compared(trace, seconds, early);
+      if (early !== null) this.compared(control, trace, seconds, early);
       await this.write(step === null ? "push" : "replace");
     } catch (error) {
       if (this.running !== control) return;
@@ -261,10 +261,11 @@ class Playground {
   }
 
   /** The unobserved run has ended; the reader may have gone on to another program meanwhile. */
-  private compared(trace: Trace, seconds: string, result: Compared): void {
+  private compared(run: AbortController, trace: Trace, seconds: string, result: Compared): void {
     if (this.player.trace?.source !== trace.source || this.player.trace.comparison.state !== "pending") return;
     this.player.compare(result);
-    if (this.editor.source === this.shownSource && this.running === null) this.done(seconds, result.comparison.state);
+    const other = this.running !== null && this.running !== run;
+    if (this.editor.source === this.shownSource && !other) this.done(seconds, result.comparison.state);
   }
 
   /** Says how a run goes: nothing at first, then that it runs, then seconds, then a way out. */

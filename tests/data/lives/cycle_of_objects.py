@@ -1,4 +1,5 @@
 import gc, weakref, torch
+gc.disable()  # when a pass comes by itself depends on how much was allocated
 class Box:
     def __init__(self, t):
         self.t = t
