@@ -159,6 +159,43 @@ def test_a_confined_process_may_not(code: str) -> None:
     assert confined(code) == {"raised": "PermissionError"}
 
 
+@pytest.mark.parametrize(
+    "code",
+    [
+        pytest.param("open(os.__file__)", id="read Python's own files"),
+        pytest.param("os.stat('/')", id="ask whether a file exists"),
+        pytest.param("os.access('/etc', os.R_OK)\nos.readlink('/proc/self/exe')", id="read a link"),
+        pytest.param("os.listdir('.')", id="list its folder"),
+        pytest.param("os.chdir('/')", id="change its folder"),
+        pytest.param("open('/dev/null', 'w')", id="open even /dev/null"),
+        pytest.param("os.unlink('/tmp/x')", id="delete"),
+        pytest.param("os.rename('/tmp/x', '/tmp/y')", id="rename"),
+    ],
+)
+def test_a_sealed_process_names_no_file(code: str) -> None:
+    assert confined(f"import os\n{code}", profile="sealed") == {"raised": "PermissionError"}
+
+
+def test_a_sealed_process_computes_and_starts_threads() -> None:
+    code = "import threading\nt = threading.Thread(target=print)\nt.start()\nt.join()\nvalue = 2 ** 10"
+    assert confined(code, profile="sealed") == {"value": 1024}
+
+
+def test_truncation_is_refused_where_landlock_does_not_judge_it_yet() -> None:
+    old = "from landlockpy import ruleset\nruleset._syscall.abi_version = lambda: 2"
+    code = "import os\nos.open(os.__file__, os.O_RDONLY | os.O_TRUNC)"
+    size = os.stat(os.__file__).st_size
+    assert confined(code, before=old) == {"raised": "PermissionError"}
+    assert confined(code) == {"raised": "PermissionError"}
+    assert os.stat(os.__file__).st_size == size
+    assert confined("value = len(open(__import__('os').__file__).read()) > 9", before=old) == {"value": True}
+
+
+def test_huge_pages_are_not_taken_from_the_machines_pool() -> None:
+    code = "import mmap; mmap.mmap(-1, 2 << 20, mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS | 0x40000)"
+    assert confined(code) == {"raised": "PermissionError"}
+
+
 def test_a_file_that_anybody_may_delete_stays(tmp_path: Path) -> None:
     file = tmp_path / "file"
     file.touch()
