@@ -149,7 +149,16 @@ class Chronicle:
                 roots.setdefault(event.root, Timeline()).put(number, _Paths(event.paths))
             case "call":
                 self._frames[event.frame] = (number, None)
-            case "block-left" | "resumed" | "exception" | "thread" | "process" | "tracing-off" | "entries":
+            case (
+                "block-left"
+                | "resumed"
+                | "exception"
+                | "thread"
+                | "process"
+                | "ops-unheard"
+                | "tracing-off"
+                | "entries"
+            ):
                 self._special.append(number)
                 if event.kind == "tracing-off":
                     self.lost_sight[len(self.ends)] = number

@@ -61,6 +61,8 @@ def unwatched(program: Program) -> Iterator[Note]:
             yield _threads(line, threads)
         if any(event.kind == "process" for event in events):
             yield Note(line=line, class_="worker-process", sentence=say(None, "note.worker-process"))
+        if any(event.kind == "ops-unheard" for event in events):
+            yield Note(line=line, class_="jit-recording", sentence=say(None, "note.jit-recording"))
         if any(event.kind == "tracing-off" for event in events):
             yield Note(line=line, class_="tracing-off", sentence=say(None, "note.tracing-off", line=line))
 

@@ -51,6 +51,12 @@ class ProcessForked(Record):
     kind: Literal["process"]
 
 
+class OpsUnheard(Record):
+    """`torch.jit.trace` recorded: to leave that alone, the ops of that time were not listened to."""
+
+    kind: Literal["ops-unheard"]
+
+
 class TracingTurnedOff(Record):
     """The program took the trace function away: lines after this step were not seen."""
 

@@ -16,6 +16,7 @@ from .circumstances import (
     BlockLeft,
     EntriesLeftOut,
     ExceptionRaised,
+    OpsUnheard,
     ProcessForked,
     Resumed,
     SiteInside,
@@ -164,6 +165,7 @@ Event = Annotated[
     | ExceptionRaised
     | ThreadRan
     | ProcessForked
+    | OpsUnheard
     | TracingTurnedOff
     | EntriesLeftOut
     | SiteInside,

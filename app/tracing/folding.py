@@ -161,7 +161,7 @@ class Summary:
             kept[kind, event["type"], event["range"]] = event
         elif kind == "thread":
             kept[kind, event["function"]] = event
-        elif kind == "process":
+        elif kind in ("process", "ops-unheard"):
             kept[kind, 0] = event
         elif kind == "saved":
             kept[kind, event["node"], event["slot"]] = event

@@ -28,6 +28,7 @@ from .elsewhere import Elsewhere
 from .failures import message_of, program_frames, reason_of
 from .fingerprint import fingerprint
 from .hidden import HiddenWeakRefs
+from .jit import QuietRecording
 from .lines import LimitReached, Lines
 from .names import Names
 from .observer import StepObserver
@@ -141,6 +142,11 @@ class _Run:
         self.fingerprint: dict[str, Any] = {}
         self.faults: list[str] = []
 
+    def _recording(self, observer: StepObserver) -> AbstractContextManager[object]:
+        if not self._statements.uses_compiler:
+            return nullcontext()
+        return QuietRecording(lambda: observer.tell("ops-unheard"))
+
     def watched(self, confined: bool) -> dict[str, Any]:
         """Run it, tell its steps, and return the outcome."""
         stream, limits = self._stream, self._limits
@@ -171,7 +177,8 @@ class _Run:
         api_mode: Any = ApiMode(calls) if calls.hears_api else None
         error = None
         with self._surroundings():
-            with TrueWarnings(), OpMode(calls), HiddenWeakRefs(), elsewhere, self._signals():
+            quiet = self._recording(observer)
+            with TrueWarnings(), OpMode(calls), HiddenWeakRefs(), elsewhere, self._signals(), quiet:
                 try:
                     if api_mode is not None:
                         api_mode.__enter__()

@@ -294,12 +294,14 @@ def test_a_write_from_a_thread_is_seen_by_the_next_look(start: str, functions: s
     assert functions in noted(traced(source))[0][1]
 
 
-def test_what_jit_records_is_the_program_alone() -> None:
-    # The traced function is not called: its first call fails under any dispatch mode (torch 2.13).
+def test_what_jit_records_is_the_program_alone_and_can_be_called() -> None:
+    # Recorded under a dispatch mode, even an empty one, the function could not be called (torch 2.13).
     source = (
         "import torch\nx = torch.ones(2, 3)\ndef f(a):\n    b = a.sin()\n    return b.view(-1) + 1\n"
-        "t = torch.jit.trace(f, (x,), check_trace=False)\n"
+        "t = torch.jit.trace(f, (x,))\n"
         "print([n.kind() for n in t.inlined_graph.nodes()])\n"
+        "y = t(x)\nz = t(x + 1)\nprint(y, z)\n"
+        "m = torch.jit.trace_module(torch.nn.Linear(3, 1), {'forward': x})\nprint(m(x))\n"
     )
 
     watched, plain = fingerprints(source)
@@ -307,6 +309,7 @@ def test_what_jit_records_is_the_program_alone() -> None:
     assert watched["stdout"] == plain["stdout"]
     assert "aten::view" in state(source)["stdout"]
     assert "aten::size" not in state(source)["stdout"]
+    assert any(line == 6 and "not listened to" in text for line, text in noted(traced(source)))
 
 
 @pytest.mark.parametrize(

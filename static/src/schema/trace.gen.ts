@@ -318,6 +318,7 @@ export interface Step {
     | ExceptionRaised
     | ThreadRan
     | ProcessForked
+    | OpsUnheard
     | TracingTurnedOff
     | EntriesLeftOut
     | SiteInside
@@ -884,6 +885,15 @@ export interface ThreadRan {
  */
 export interface ProcessForked {
   kind: "process";
+}
+/**
+ * `torch.jit.trace` recorded: to leave that alone, the ops of that time were not listened to.
+ *
+ * This interface was referenced by `Trace`'s JSON-Schema
+ * via the `definition` "OpsUnheard".
+ */
+export interface OpsUnheard {
+  kind: "ops-unheard";
 }
 /**
  * The program took the trace function away: lines after this step were not seen.
