@@ -84,10 +84,10 @@ def _command(place: Place, port: int) -> list[str]:
     if place.user == "nobody":
         # No more tasks and memory than a server and its runs need: what is weakened may be hit.
         run = (
-            "ulimit -c 0; exec setpriv --reuid 65534 --regid 65534 --clear-groups "
+            "setpriv --reuid 65534 --regid 65534 --clear-groups "
             f"--inh-caps=-all --bounding-set=-all prlimit --nproc=700 {run}"
         )
-    return ["unshare", "--mount", "--ipc", "--propagation", "private", "sh", "-c", f"{script}{run}"]
+    return ["unshare", "--mount", "--ipc", "--propagation", "private", "sh", "-c", f"{script}exec {run}"]
 
 
 class Server:
@@ -105,17 +105,15 @@ class Server:
 
     @property
     def zygote(self) -> int:
-        """The process that forks: the innermost one that has been there since the start."""
+        """The process that forks: a child of the server, or within what bubblewrap has put around it."""
         pid = self.process.pid
         while True:
-            below = [
-                each
-                for each in children(pid)
-                if b"zygote" in _line(each) or b"bwrap" in _line(each) or b"weakened" in _line(each)
-            ]
-            if not below or _line(below[0]) == _line(pid):
-                return pid
-            pid = below[0]
+            below = {each: _line(each) for each in children(pid)}
+            found = [each for each, line in below.items() if _is_python(line)]
+            outer = [each for each, line in below.items() if b"bwrap" in line.partition(b"\0")[0]]
+            if found or not outer:
+                return found[0] if found else pid
+            pid = outer[0]
 
     def belongings(self) -> dict[str, Any]:
         """What must be the same before and after an attack."""
@@ -146,6 +144,11 @@ def _line(pid: int) -> bytes:
         return Path(f"/proc/{pid}/cmdline").read_bytes()
     except OSError:
         return b""
+
+
+def _is_python(line: bytes) -> bool:
+    program, _, rest = line.partition(b"\0")
+    return b"python" in program and (b"zygote" in rest or b"weakened" in rest)
 
 
 def _held(pid: int) -> int | None:
