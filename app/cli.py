@@ -35,6 +35,9 @@ EXIT_LIMIT = 3
 EXIT_CRASHED = 5
 _INTERRUPTED = 130
 
+_LEAVING_SLACK_S = 6
+"""What a server that is told to end allows beyond the longest run, before it breaks connections."""
+
 _NONE = 1 << 62
 """A limit that is none."""
 _LOCAL_TRACE_BYTES = 64 << 20
@@ -97,6 +100,7 @@ def _serve(options: argparse.Namespace) -> int:
     import uvicorn
 
     from .logs import configure
+    from .web.connections import KEEP_ALIVE_S, MOST_HEADER_BYTES, patient
 
     given = {"HOST": options.host, "PORT": options.port, "LESSONS": options.lessons}
     os.environ.update({name: str(value) for name, value in given.items() if value is not None})
@@ -120,6 +124,12 @@ def _serve(options: argparse.Namespace) -> int:
         log_config=None,
         access_log=False,
         server_header=False,
+        http=patient(settings.body_s),
+        ws="none",
+        h11_max_incomplete_event_size=MOST_HEADER_BYTES,
+        timeout_keep_alive=KEEP_ALIVE_S,
+        proxy_headers=False,  # whom to believe is a setting of ours
+        timeout_graceful_shutdown=math.ceil(settings.wall_s + _LEAVING_SLACK_S),
     )
     return 0
 

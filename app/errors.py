@@ -19,16 +19,31 @@ class AppError(Exception):
 
 
 class PoolBusy(AppError):
-    """Every sandbox is running a program and the queue is full."""
+    """Every sandbox is running a program, and the queue, or this client's share of it, is full."""
 
     code = "busy"
 
-    def __init__(self, waiting: int, retry_after_s: int) -> None:
+    def __init__(self, waiting: int, retry_after_s: int, *, of_yours: int | None = None) -> None:
+        again = f"Try again in {'a second' if retry_after_s == 1 else f'{retry_after_s} seconds'}."
         super().__init__(
-            f"Every sandbox is busy and {waiting} programs are already waiting. "
-            f"Try again in {retry_after_s} seconds."
+            f"Every sandbox is busy and {waiting} programs are already waiting. {again}"
+            if of_yours is None
+            else f"Every sandbox is busy and {of_yours} programs from your address are already waiting, "
+            f"which is all that one may have while others wait too. {again}"
         )
         self.retry_after_s = retry_after_s
+        self.limit = of_yours
+
+
+class RequestTooSlow(AppError):
+    """The body of a request did not arrive in time."""
+
+    code = "request-too-slow"
+
+    def __init__(self, limit_s: float) -> None:
+        super().__init__(
+            f"The request did not arrive within {limit_s:g} seconds. Check the connection and send it again."
+        )
 
 
 class SandboxRestarting(AppError):

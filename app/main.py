@@ -13,13 +13,15 @@ from fastapi import FastAPI
 
 from .drawing import draw
 from .errors import SandboxUnavailable
-from .execution import Pool, ZygoteClient
+from .execution import Pool, Turns, ZygoteClient
 from .explaining import explain, with_comparison
+from .leaving import on_leaving
 from .lessons.catalog import BUILT_IN, load
 from .results import Shared, Store, code_fingerprint, key_of
 from .schema import Chunk, Limits, Trace, TraceRequest
 from .settings import Settings
 from .web.app import WebSettings, build
+from .web.clients import networks
 from .web.metrics import Measured, Metrics
 from .web.runner import QueueStatus, Runner, RunnerStatus
 
@@ -32,13 +34,13 @@ class PoolRunner:
     def __init__(self, pool: Pool) -> None:
         self._pool = pool
 
-    async def run(self, request: TraceRequest) -> Trace:
+    async def run(self, request: TraceRequest, *, client: str = "") -> Trace:
         """Run a program; see `Runner`."""
-        return await asyncio.to_thread(_derived, await self._pool.run(request))
+        return await asyncio.to_thread(_derived, await self._pool.run(request, client=client))
 
-    async def stream(self, request: TraceRequest) -> AsyncIterator[Chunk | Trace]:
+    async def stream(self, request: TraceRequest, *, client: str = "") -> AsyncIterator[Chunk | Trace]:
         """Run a program and yield what arrives; see `Runner`."""
-        pieces = self._pool.stream(request)
+        pieces = self._pool.stream(request, client=client)
         derived = None
         try:
             async for piece in pieces:
@@ -64,7 +66,11 @@ class PoolRunner:
             layers=pool.layers,
             devices=pool.devices,
             queue=QueueStatus(
-                running=pool.running, waiting=pool.waiting, sandboxes=pool.slots, places=pool.places
+                running=pool.running,
+                waiting=pool.waiting,
+                sandboxes=pool.slots,
+                places=pool.places,
+                evicted=pool.evicted,
             ),
         )
 
@@ -104,8 +110,7 @@ def create_app(settings: Settings | None = None) -> FastAPI:
     settings = settings or Settings.from_env()
     pool = Pool(
         settings.limits,
-        slots=1 if settings.unsafe_no_sandbox else settings.sandboxes,
-        queue=settings.queue,
+        turns=_turns(settings),
         compare=settings.compare,
         zygote=ZygoteClient(settings.profile),
     )
@@ -130,7 +135,8 @@ def create_app(settings: Settings | None = None) -> FastAPI:
                 log.info("programs are confined", profile=status.profile, layers=status.layers)
             for warning in status.warnings:
                 log.warning(warning)
-            yield
+            with on_leaving(pool.leave):
+                yield
         if store is not None:
             store.close()
 
@@ -144,10 +150,23 @@ def create_app(settings: Settings | None = None) -> FastAPI:
             public_url=settings.public_url,
             api_origins=settings.api_origins,
             unsafe=settings.unsafe_no_sandbox,
+            body_s=settings.body_s,
+            proxies=networks(settings.trusted_proxy),
+            proxy_header=settings.forwarded_header,
         ),
         version=version("tensor-anatomy"),
         metrics=metrics if settings.metrics else None,
         lifespan=lifespan,
+    )
+
+
+def _turns(settings: Settings) -> Turns:
+    """Without a sandbox one program runs at a time, so nothing is in reserve."""
+    return Turns(
+        1 if settings.unsafe_no_sandbox else settings.sandboxes,
+        settings.queue,
+        per_client=settings.client_queue or max(1, settings.queue // 2),
+        reserve=not settings.unsafe_no_sandbox,
     )
 
 

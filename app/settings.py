@@ -7,7 +7,7 @@ import os
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from ipaddress import ip_address
+from ipaddress import ip_address, ip_network
 from pathlib import Path
 from typing import Literal
 
@@ -59,6 +59,22 @@ class Settings:
 
     queue: int = 32
     """QUEUE: requests that may wait for a sandbox; more are refused."""
+
+    client_queue: int | None = None
+    """CLIENT_QUEUE: requests of one client that may wait, half of QUEUE if not set. Clients take turns, and
+    one sandbox more is kept for a client whom another would keep waiting by holding all of them."""
+
+    trusted_proxy: str = ""
+    """TRUSTED_PROXY: addresses or networks of proxies in front of the server, separated by spaces. What
+    they say of the client and of https is believed; nobody is by default."""
+
+    forwarded_header: str = "X-Forwarded-For"
+    """FORWARDED_HEADER: where those proxies write the client's address: `X-Forwarded-For`, `Forwarded`, or
+    a header of theirs with a single address, such as `X-Real-IP`."""
+
+    body_s: float = 10.0
+    """BODY_SECONDS: time until a request must have arrived, and until a client that reads nothing is cut
+    off."""
 
     compare: bool = True
     """COMPARE: `0` leaves out the unobserved run that shows what watching changed."""
@@ -239,6 +255,18 @@ def _origins(text: str) -> tuple[str, ...]:
     return origins
 
 
+def _proxies(text: str) -> str:
+    for word in text.replace(",", " ").split():
+        ip_network(word)
+    return text
+
+
+def _header(text: str) -> str:
+    if not re.fullmatch(r"[A-Za-z0-9-]{1,64}", text):
+        raise ValueError("it must be the name of a header")
+    return text
+
+
 def _folder(text: str) -> Path | None:
     return None if text.lower() in {"off", "0", "none"} else Path(text)
 
@@ -261,6 +289,10 @@ _VARIABLES: dict[str, tuple[str, Callable[[str], object]]] = {
     "unsafe_no_sandbox": (UNSAFE, _opt_out),
     "sandboxes": ("SANDBOXES", _count),
     "queue": ("QUEUE", _count),
+    "client_queue": ("CLIENT_QUEUE", _count),
+    "trusted_proxy": ("TRUSTED_PROXY", _proxies),
+    "forwarded_header": ("FORWARDED_HEADER", _header),
+    "body_s": ("BODY_SECONDS", _seconds),
     "compare": ("COMPARE", _switch),
     "source_bytes": ("SOURCE_BYTES", _count),
     "wall_s": ("WALL_SECONDS", _seconds),

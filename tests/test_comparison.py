@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 import pytest_asyncio
-from tensor_anatomy.execution import Pool
+from tensor_anatomy.execution import Pool, Turns
 from tensor_anatomy.execution.zygote_client import ZygoteClient
 from tensor_anatomy.explaining import explain
 from tensor_anatomy.messages import LANGUAGES, text_of
@@ -31,7 +31,7 @@ async def zygote() -> AsyncIterator[ZygoteClient]:
 
 @pytest.fixture
 def pool(zygote: ZygoteClient) -> Pool:
-    return Pool(LIMITS, slots=1, queue=2, zygote=zygote)
+    return Pool(LIMITS, turns=Turns(1, 2), zygote=zygote)
 
 
 async def compared(pool: Pool, source: str) -> Trace:
@@ -161,7 +161,7 @@ async def test_comparing_can_be_switched_off(zygote: ZygoteClient) -> None:
 
 
 async def test_those_who_wait_come_before_a_comparison(zygote: ZygoteClient) -> None:
-    pool = Pool(LIMITS, slots=1, queue=2, zygote=zygote)
+    pool = Pool(LIMITS, turns=Turns(1, 2), zygote=zygote)
     slow = TraceRequest(source="import time\ntime.sleep(0.3)\n")
     traces = await asyncio.gather(*(pool.run(slow) for _ in range(3)))
 

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 import pytest_asyncio
 from tensor_anatomy.errors import DeviceUnavailable, PoolBusy, RequestInvalid, SandboxUnavailable
-from tensor_anatomy.execution import Pool
+from tensor_anatomy.execution import Pool, Turns
 from tensor_anatomy.execution.zygote_client import ZygoteClient
 from tensor_anatomy.schema import Limits, Trace, TraceRequest
 
@@ -46,7 +46,7 @@ async def zygote() -> AsyncIterator[ZygoteClient]:
 
 @pytest.fixture
 def pool(zygote: ZygoteClient) -> Pool:
-    return Pool(LIMITS, slots=2, queue=4, zygote=zygote)
+    return Pool(LIMITS, turns=Turns(2, 4), zygote=zygote)
 
 
 def program(source: str) -> TraceRequest:
@@ -208,7 +208,7 @@ async def test_chunks_come_before_the_program_ends(pool: Pool) -> None:
 
 
 async def test_a_full_queue_refuses_every_time_it_is_asked(zygote: ZygoteClient) -> None:
-    pool = Pool(LIMITS, slots=1, queue=1, zygote=zygote)
+    pool = Pool(LIMITS, turns=Turns(1, 1), zygote=zygote)
     taken = [asyncio.create_task(pool.run(program(ENDLESS))) for _ in range(2)]
     await eventually(lambda: (pool.status().running, pool.status().waiting) == (1, 1))
     for _ in range(3):
@@ -220,7 +220,7 @@ async def test_a_full_queue_refuses_every_time_it_is_asked(zygote: ZygoteClient)
 
 
 async def test_who_leaves_the_queue_gives_the_place_back(zygote: ZygoteClient) -> None:
-    pool = Pool(LIMITS, slots=1, queue=1, zygote=zygote)
+    pool = Pool(LIMITS, turns=Turns(1, 1), zygote=zygote)
     running, waiting = (asyncio.create_task(pool.run(program(ENDLESS))) for _ in range(2))
     await eventually(lambda: pool.status().waiting == 1)
     waiting.cancel()
@@ -242,7 +242,7 @@ async def test_a_client_that_goes_away_ends_its_child(pool: Pool, zygote: Zygote
 
 
 async def test_a_client_that_reads_slowly_does_not_hold_the_slot(zygote: ZygoteClient) -> None:
-    pool = Pool(LIMITS, slots=1, zygote=zygote)
+    pool = Pool(LIMITS, turns=Turns(1, 0), zygote=zygote)
     async with aclosing(pool.stream(program("x = 1"))) as slow:
         await anext(slow)
         await eventually(lambda: pool.status().running == 0)

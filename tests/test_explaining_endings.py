@@ -35,6 +35,8 @@ ENDINGS = {
     "processor": (ended(status=24), "time-limit", "4"),
     "output": (ended(killed_for="output-limit"), "output-limit", "8.4 MB"),
     "memory": (ended(status=9, ran_out_of_memory=True), "memory-limit", "512 MiB"),
+    "grown": (ended(killed_for="memory-limit", too_much="512 MiB of memory"), "memory-limit", "512 MiB"),
+    "threads": (ended(killed_for="memory-limit", too_much="64 threads"), "memory-limit", "64"),
     "segfault": (ended(status=11), "signal", "SIGSEGV"),
     "abort": (ended(status=6), "signal", "SIGABRT"),
     "other architecture": (ended(status=31), "signal", "SIGSYS"),

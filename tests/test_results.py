@@ -34,7 +34,7 @@ class Runs:
         self.may_go_on = asyncio.Event()
         self.fails: Exception | None = None
 
-    async def stream(self, request: TraceRequest) -> AsyncGenerator[str | Trace, None]:
+    async def stream(self, request: TraceRequest, *, client: str = "") -> AsyncGenerator[str | Trace, None]:
         self.started += 1
         try:
             yield "first"

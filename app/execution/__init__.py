@@ -6,6 +6,7 @@ a child sends into a `Trace`. What comes from a child is input, not truth.
 
 from .once import trace_once
 from .pool import Pool, PoolStatus
+from .turns import Turns
 from .zygote_client import ZygoteClient
 
-__all__ = ["Pool", "PoolStatus", "ZygoteClient", "trace_once"]
+__all__ = ["Pool", "PoolStatus", "Turns", "ZygoteClient", "trace_once"]

@@ -6,14 +6,12 @@ not hold the slot. How a run is read and judged is in `running`.
 """
 
 import asyncio
-import heapq
-from collections.abc import AsyncGenerator, AsyncIterator, Callable
-from contextlib import asynccontextmanager
+from collections.abc import AsyncGenerator, Callable
 from dataclasses import dataclass
 from types import TracebackType
 from typing import Literal
 
-from ..errors import DeviceUnavailable, PoolBusy, SandboxRestarting, SandboxUnavailable
+from ..errors import DeviceUnavailable, SandboxRestarting, SandboxUnavailable
 from ..profiles import Profile
 from ..schema import Chunk, Environment, Limits, RunRequest, Trace, TraceRequest
 from ..schema.comparison import PENDING, not_compared
@@ -21,6 +19,7 @@ from .comparison import Ended, compared, why_not
 from .framing import encode_request
 from .order import Order
 from .running import Running
+from .turns import Turns
 from .zygote_client import ZygoteClient
 
 DEVICES = ("cpu",)
@@ -56,28 +55,34 @@ class PoolStatus:
     places: int
     """Requests that may wait."""
 
+    evicted: int
+    """Requests that gave up their place in the queue to another client, since the start."""
+
 
 class Pool:
-    """Runs programs, each in a child of its own. Use it with `async with`."""
+    """Runs programs, each in a child of its own. Use it with `async with`.
+
+    Args:
+        limits: What a run may use.
+        turns: Slots and the queue; one slot and no queue if None.
+        compare: Hold the end of each run against an unobserved one.
+        zygote: Forks the children.
+    """
 
     def __init__(
         self,
         limits: Limits,
         *,
-        slots: int = 1,
-        queue: int = 0,
+        turns: Turns | None = None,
         compare: bool = True,
         zygote: ZygoteClient | None = None,
     ) -> None:
         self._limits = limits
         self._compare = compare
-        self._slots = slots
-        self._places = queue
+        self._turns = turns or Turns(1, 0)
         self._zygote = zygote or ZygoteClient()
-        self._free = list(range(slots))
-        self._turn = asyncio.Semaphore(slots)
-        self._waiting = 0
         self._tasks: set[asyncio.Task[None]] = set()
+        self._leaving = asyncio.Event()
 
     async def __aenter__(self) -> "Pool":
         await self.start()
@@ -92,8 +97,14 @@ class Pool:
         """Start the zygote; returns when it is ready or known not to be (see `status`)."""
         await self._zygote.start()
 
+    def leave(self) -> None:
+        """Begin to end: who waits is refused, who runs gets an answer, nothing is compared any more."""
+        self._leaving.set()
+        self._turns.close(SandboxRestarting())
+
     async def close(self) -> None:
         """End every run and the zygote."""
+        self.leave()
         for task in self._tasks:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
@@ -110,33 +121,37 @@ class Pool:
             layers=() if about is None else about.layers,
             warnings=() if about is None else about.warnings,
             devices=DEVICES,
-            running=self._slots - len(self._free),
-            waiting=self._waiting,
-            slots=self._slots,
-            places=self._places,
+            running=self._turns.running,
+            waiting=self._turns.waiting,
+            slots=self._turns.slots,
+            places=self._turns.places,
+            evicted=self._turns.evicted,
         )
 
-    async def run(self, request: TraceRequest, *, observed: bool = True, compare: bool = True) -> Trace:
+    async def run(
+        self, request: TraceRequest, *, client: str = "", observed: bool = True, compare: bool = True
+    ) -> Trace:
         """Run a program to its end, whichever that is.
 
         Args:
             request: The program.
+            client: Who asks, under any name: clients take turns.
             observed: False runs it without a tracer, for its outcome alone.
             compare: Hold its end against an unobserved run, if the pool does so.
 
         Raises:
-            PoolBusy: Every slot is taken and the queue is full.
+            PoolBusy: Every slot is taken and the queue, or the client's share of it, is full.
             SandboxRestarting: There is no zygote just now, or it died with the run.
             SandboxUnavailable: This machine cannot confine a program.
             DeviceUnavailable: The device asked for is not to be had.
         """
-        async for piece in self.stream(request, observed=observed, compare=compare):
+        async for piece in self.stream(request, client=client, observed=observed, compare=compare):
             if isinstance(piece, Trace) and piece.is_final:
                 return piece
         raise AssertionError("a stream ends with a trace or raises")
 
     async def stream(
-        self, request: TraceRequest, *, observed: bool = True, compare: bool = True
+        self, request: TraceRequest, *, client: str = "", observed: bool = True, compare: bool = True
     ) -> AsyncGenerator[Chunk | Trace, None]:
         """Run a program and yield its chunks as they arrive; the trace is the last item.
 
@@ -145,7 +160,8 @@ class Pool:
         """
         inbox: Inbox = asyncio.Queue()
         compare = compare and observed and self._compare
-        task = asyncio.create_task(self._work(self._run_request(request, observed), inbox, compare))
+        work = self._work(self._run_request(request, observed), client, inbox, compare)
+        task = asyncio.create_task(work)
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
         try:
@@ -171,10 +187,12 @@ class Pool:
             observed=observed,
         )
 
-    async def _work(self, request: RunRequest, inbox: Inbox, compare: bool) -> None:
+    async def _work(self, request: RunRequest, client: str, inbox: Inbox, compare: bool) -> None:
         """A task of its own, so that a slot is held by the child and not by whoever reads."""
         try:
-            async with self._slot() as slot:
+            if self._zygote.state == "unavailable":
+                raise SandboxUnavailable(self._zygote.reason or "")
+            async with self._turns.turn(client) as slot:
                 trace, ended = await self._run_in(slot, request, inbox.put_nowait)
                 if compare:
                     trace = await self._compared(slot, request, trace, ended, inbox)
@@ -191,14 +209,26 @@ class Pool:
 
         Those who wait for a slot come first: when many do, nothing is compared.
         """
-        reason = "busy" if 2 * self._waiting > self._places else why_not(trace.outcome, ended)
+        busy = 2 * self._turns.waiting > self._turns.places or self._leaving.is_set()
+        reason = "busy" if busy else why_not(trace.outcome, ended)
         if reason is not None or ended is None:
             return trace.model_copy(update={"comparison": not_compared(reason or "crashed")})
         inbox.put_nowait(trace.model_copy(update={"comparison": PENDING}))
+        comparing = asyncio.ensure_future(
+            compared(trace, ended, request, lambda plain: self._run_plain(slot, plain))
+        )
+        leaving = asyncio.ensure_future(self._leaving.wait())
         try:
-            return await compared(trace, ended, request, lambda plain: self._run_plain(slot, plain))
+            await asyncio.wait({comparing, leaving}, return_when=asyncio.FIRST_COMPLETED)
+            if not comparing.done():
+                return trace.model_copy(update={"comparison": not_compared("busy")})
+            return comparing.result()
         except SandboxRestarting:  # the reader has the trace already
             return trace.model_copy(update={"comparison": not_compared("crashed")})
+        finally:
+            for task in (comparing, leaving):
+                task.cancel()
+            await asyncio.gather(comparing, leaving, return_exceptions=True)
 
     async def _run_plain(self, slot: int, request: RunRequest) -> tuple[Trace, Ended | None]:
         return await self._run_in(slot, request, lambda chunk: None)
@@ -231,22 +261,3 @@ class Pool:
             simulated=False,
             seed=request.seed,
         )
-
-    @asynccontextmanager
-    async def _slot(self) -> AsyncIterator[int]:
-        if self._zygote.state == "unavailable":
-            raise SandboxUnavailable(self._zygote.reason or "")
-        if self._turn.locked() and self._waiting >= self._places:
-            # Nothing was taken, so nothing is given back.
-            raise PoolBusy(self._waiting, max(1, round(self._limits.wall_s)))
-        self._waiting += 1
-        try:
-            await self._turn.acquire()
-        finally:
-            self._waiting -= 1
-        slot = heapq.heappop(self._free)
-        try:
-            yield slot
-        finally:
-            heapq.heappush(self._free, slot)
-            self._turn.release()

@@ -1,7 +1,7 @@
 """One run, from a fresh child to a trace: read, bound, decode, end, judge.
 
-The wall clock and the size of what is written are watched here; steps, values and
-memory are bounded in the child, by the tracer and by the kernel.
+The wall clock and the size of what is written are watched here, memory and threads from here too
+(`watchdog`); steps, values and memory are bounded in the child, by the tracer and by the kernel.
 """
 
 import asyncio
@@ -14,6 +14,7 @@ from .child import SILENCE_S, Child, Exit
 from .comparison import Ended
 from .framing import FrameDecoder, decode_chunk
 from .verdict import Ending, KillReason, verdict
+from .watchdog import Watchdog
 
 REPLY_SLACK_BYTES = 1 << 20
 """What a reply may have beyond the trace's own limit: tables, the last chunk, the frames' lengths."""
@@ -36,6 +37,7 @@ class Running:
         self._output_bytes = 0
         self._confined = False
         self._killed_for: KillReason | None = None
+        self._too_much = ""
         self._fault: str | None = None
 
     async def trace(self) -> Trace:
@@ -49,12 +51,15 @@ class Running:
         self._child.listen(self._on_output, self._on_result)
         await self._child.announced()
         deadline = asyncio.get_running_loop().call_later(self._limits.wall_s, self._kill, "time-limit")
+        watchdog = self._watched()
         try:
             ended = await asyncio.wait_for(self._child.ended(), self._limits.wall_s + SILENCE_S)
         except TimeoutError as e:
             raise SandboxRestarting from e
         finally:
             deadline.cancel()
+            if watchdog is not None:
+                watchdog.stop()
         if not self._confined and self._killed_for is None:
             raise SandboxUnavailable(self._text() or "a sandbox could not be closed.")
         return self._judged(ended, _oom_kills() > oom_kills)
@@ -87,12 +92,22 @@ class Running:
             status=ended.status,
             cpu_s=ended.cpu_s,
             killed_for=self._killed_for,
+            too_much=self._too_much,
             fault=self._fault,
             ran_out_of_memory=oom_killed or b"bad_alloc" in self._output,
             said=None if said is None else said.outcome,
             line=self._assembly.running_line,
         )
         return self._assembly.trace(verdict(ending, self._limits), self._text())
+
+    def _watched(self) -> Watchdog | None:
+        pid = self._child.pid_here()
+        return None if pid is None else Watchdog(pid, self._limits.memory_bytes, self._kill_for_size)
+
+    def _kill_for_size(self, limit: str) -> None:
+        if self._killed_for is None:
+            self._too_much = limit
+        self._kill("memory-limit")
 
     def _on_output(self, data: bytes) -> None:
         self._output_bytes += len(data)

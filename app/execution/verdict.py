@@ -12,7 +12,7 @@ from typing import Literal
 
 from ..schema import Limits, Outcome
 
-KillReason = Literal["time-limit", "output-limit", "invalid-reply"]
+KillReason = Literal["time-limit", "memory-limit", "output-limit", "invalid-reply"]
 """Why the server itself ends a child."""
 
 Reason = Literal["time-limit", "memory-limit", "output-limit", "signal", "invalid-reply"]
@@ -38,6 +38,9 @@ class Ending:
     killed_for: KillReason | None
     """The server killed it, and why."""
 
+    too_much: str = ""
+    """The limit that the watchdog saw passed, in words, where it was killed for `memory-limit`."""
+
     fault: str | None
     """What was wrong with its reply."""
 
@@ -57,6 +60,8 @@ def verdict(ending: Ending, limits: Limits) -> Outcome:
         if ending.said is not None and (ending.said.kind, ending.said.reason) == ("stopped", "time-limit"):
             return ending.said  # it had just stopped by itself, and knows where
         return _stopped(ending, "time-limit", _wall(limits))
+    if ending.killed_for == "memory-limit":
+        return _stopped(ending, "memory-limit", ending.too_much)
     if ending.killed_for == "output-limit":
         return _stopped(ending, "output-limit", f"{limits.stdout_bytes:,} bytes of output")
     if ending.fault is not None:

@@ -12,7 +12,8 @@ from ..schema import Explanation, Outcome
 from .wording import say
 
 _LIMIT = re.compile(
-    r"([\d,]+(?:\.\d+)?(?:e\+\d+)?) (s of processor time|s|MiB of memory|bytes of output|executed statements)"
+    r"([\d,]+(?:\.\d+)?(?:e\+\d+)?) "
+    r"(s of processor time|s|MiB of memory|bytes of output|executed statements|threads)"
 )
 
 _WHAT = {
@@ -21,6 +22,7 @@ _WHAT = {
     "MiB of memory": "memory",
     "bytes of output": "output",
     "executed statements": "statements",
+    "threads": "threads",
 }
 
 _SIGNAL = re.compile(r"\bended by (SIG[A-Z0-9]+)\b")
@@ -62,6 +64,6 @@ def _about(outcome: Outcome) -> dict[str, Any]:
         signal = _SIGNAL.search(outcome.message or "")
         return {"signal": "unknown" if signal is None else signal[1]}
     limit = limit_of(outcome.limit)
-    if limit["what"] in ("output", "statements"):
+    if limit["what"] in ("output", "statements", "threads"):
         limit["amount"] = int(float(limit["amount"]))
     return limit

@@ -9,6 +9,7 @@ from collections.abc import AsyncGenerator, AsyncIterator, Callable
 from contextlib import aclosing, suppress
 from typing import Generic, Protocol, TypeVar
 
+from ..errors import PoolBusy
 from ..schema import Outcome, Trace, TraceRequest
 from .store import Store
 
@@ -19,8 +20,8 @@ PieceOfRun = TypeVar("PieceOfRun", covariant=True)
 class Runs(Protocol[PieceOfRun]):
     """Who runs programs: the last piece of a stream is the trace."""
 
-    def stream(self, request: TraceRequest) -> AsyncIterator[PieceOfRun]:
-        """Run a program and yield what arrives."""
+    def stream(self, request: TraceRequest, *, client: str) -> AsyncIterator[PieceOfRun]:
+        """Run a program for this client and yield what arrives."""
         ...
 
 
@@ -48,19 +49,20 @@ class Shared(Generic[Piece]):
         self._count = count
         self._flights: dict[str, _Flight[Piece]] = {}
 
-    async def run(self, request: TraceRequest) -> Trace:
+    async def run(self, request: TraceRequest, *, client: str = "") -> Trace:
         """The trace of a program; errors as of `stream`."""
-        async with aclosing(self.stream(request)) as pieces:
+        async with aclosing(self.stream(request, client=client)) as pieces:
             async for piece in pieces:
                 if isinstance(piece, Trace) and piece.is_final:
                     return piece
         raise AssertionError("a stream ends with a trace or raises")
 
-    async def stream(self, request: TraceRequest) -> AsyncGenerator[Piece | Trace, None]:
+    async def stream(self, request: TraceRequest, *, client: str = "") -> AsyncGenerator[Piece | Trace, None]:
         """What a run of this program yields; only the trace where it is known already.
 
-        Raises what the runner raises, to everybody who waits. Closing the iterator leaves the run,
-        which ends when nobody is left.
+        A run counts as that of the client who came first. Where that client has had its share, another
+        who waited for the same run gets one of its own. Raises what the runner raises, to everybody who
+        waits. Closing the iterator leaves the run, which ends when nobody is left.
         """
         key = self._key_of(request)
         if key is None:
@@ -74,14 +76,24 @@ class Shared(Generic[Piece]):
                 return
             flight = self._flights.get(key)  # somebody may have started it meanwhile
         self._count("run" if flight is None else "joined")
-        if flight is None:
-            flight = self._take_off(key, request)
+        own = flight is None or flight.client == client
+        flight = flight or self._take_off(key, request, client)
+        try:
+            async with aclosing(flight.pieces()) as pieces:
+                async for piece in pieces:
+                    yield piece
+            return
+        except PoolBusy:
+            if own:
+                raise
+        flight = self._flights.get(key) or self._take_off(key, request, client)
         async with aclosing(flight.pieces()) as pieces:
             async for piece in pieces:
                 yield piece
 
-    def _take_off(self, key: str, request: TraceRequest) -> "_Flight[Piece]":
-        flight = _Flight(self._runs.stream(request), lambda trace: self._landed(key, trace))
+    def _take_off(self, key: str, request: TraceRequest, client: str) -> "_Flight[Piece]":
+        source = self._runs.stream(request, client=client)
+        flight = _Flight(client, source, lambda trace: self._landed(key, trace))
         if key:
             self._flights[key] = flight
             flight.when_over(lambda: self._flights.pop(key, None))
@@ -112,7 +124,8 @@ def is_compared(trace: Trace) -> bool:
 class _Flight(Generic[Piece]):
     """A run under way: what it has yielded so far, and who listens."""
 
-    def __init__(self, source: AsyncIterator[Piece], landed: Callable[[Trace], None]) -> None:
+    def __init__(self, client: str, source: AsyncIterator[Piece], landed: Callable[[Trace], None]) -> None:
+        self.client = client
         self._source = source
         self._landed = landed
         self._so_far: list[Piece] = []

@@ -5,24 +5,27 @@ It does not run programs itself; it is given a `Runner`.
 
 import asyncio
 import hashlib
-from collections.abc import AsyncIterator
-from typing import Annotated, Any, Literal
+from collections.abc import AsyncIterator, Awaitable
+from typing import Annotated, Any, Literal, TypeVar
 
 from fastapi import APIRouter, Query, Request
 from fastapi.responses import JSONResponse, Response, StreamingResponse
 from starlette.requests import ClientDisconnect
 
 from ..errors import RequestInvalid
-from ..schema import Trace, TraceRequest
+from ..schema import Chunk, Trace
 from ..schema.packing import packed_json
 from ..schema.replay import state_document
 from ..schema.state import StateDocument
 from .bodies import read_trace_request
+from .clients import client_of
 from .problems import STATUS
 from .runner import Runner, RunnerStatus
 from .stream import lines_of
 
 NDJSON = "application/x-ndjson"
+
+Answer = TypeVar("Answer")
 
 _PROBLEM_SCHEMA = {
     "type": "object",
@@ -57,12 +60,13 @@ _BODY = {
 }
 
 
-def api_router(runner: Runner, source_bytes: int) -> APIRouter:
+def api_router(runner: Runner, source_bytes: int, body_s: float) -> APIRouter:
     """The routes of the API.
 
     Args:
         runner: Runs programs.
         source_bytes: Longest program, in UTF-8.
+        body_s: Seconds within which a request must have arrived.
     """
     router = APIRouter(tags=["API"])
 
@@ -108,10 +112,11 @@ def api_router(runner: Runner, source_bytes: int) -> APIRouter:
     ) -> Response:
         if step is not None and format != "state":
             raise RequestInvalid("The parameter 'step' goes with 'format=state'.")
-        program = await read_trace_request(request, source_bytes)
+        program = await read_trace_request(request, source_bytes, body_s)
+        client = client_of(request)
         if format == "trace" and NDJSON in request.headers.get("accept", ""):
-            return await _streamed(runner, program, packed)
-        result = await _while_wanted(request, runner, program)
+            return await _streamed(request, runner.stream(program, client=client), packed)
+        result = await _while_wanted(request, runner.run(program, client=client))
         return _record(result if format == "trace" else _state(result, step), packed)
 
     @router.get("/readyz", summary="Whether this server should be sent readers")
@@ -144,19 +149,19 @@ def api_router(runner: Runner, source_bytes: int) -> APIRouter:
     return router
 
 
-async def _while_wanted(request: Request, runner: Runner, program: TraceRequest) -> Trace:
-    """Run a program, and stop it when the client goes away: nobody waits for the trace then."""
-    run = asyncio.ensure_future(runner.run(program))
+async def _while_wanted(request: Request, work: Awaitable[Answer]) -> Answer:
+    """See work through, and stop it when the client goes away: nobody waits for what it gives then."""
+    task = asyncio.ensure_future(work)
     gone = asyncio.ensure_future(_gone(request))
     try:
-        await asyncio.wait({run, gone}, return_when=asyncio.FIRST_COMPLETED)
-        if not run.done():
+        await asyncio.wait({task, gone}, return_when=asyncio.FIRST_COMPLETED)
+        if not task.done():
             raise ClientDisconnect
-        return run.result()
+        return task.result()
     finally:
-        for task in (run, gone):
-            task.cancel()
-        await asyncio.gather(run, gone, return_exceptions=True)
+        for each in (task, gone):
+            each.cancel()
+        await asyncio.gather(task, gone, return_exceptions=True)
 
 
 async def _gone(request: Request) -> None:
@@ -165,10 +170,13 @@ async def _gone(request: Request) -> None:
         pass
 
 
-async def _streamed(runner: Runner, program: TraceRequest, packed: bool) -> Response:
+async def _streamed(request: Request, items: AsyncIterator[Chunk | Trace], packed: bool) -> Response:
     """A stream, once its first item is there: until then a refusal is an ordinary answer."""
-    items = runner.stream(program)
-    first = await anext(items)
+    try:
+        first = await _while_wanted(request, anext(items))
+    except BaseException:
+        await _closed(items)
+        raise
     return StreamingResponse(
         _closing(items, lines_of(first, items, packed=packed)),
         media_type=NDJSON,
@@ -176,15 +184,19 @@ async def _streamed(runner: Runner, program: TraceRequest, packed: bool) -> Resp
     )
 
 
-async def _closing(items: AsyncIterator[Any], lines: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
+async def _closing(items: AsyncIterator[Chunk | Trace], lines: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
     """The lines; a client that goes away stops the program."""
     try:
         async for line in lines:
             yield line
     finally:
-        close = getattr(items, "aclose", None)
-        if close is not None:
-            await close()
+        await _closed(items)
+
+
+async def _closed(items: AsyncIterator[Chunk | Trace]) -> None:
+    close = getattr(items, "aclose", None)
+    if close is not None:
+        await close()
 
 
 def _status(status: RunnerStatus) -> str:

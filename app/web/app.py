@@ -20,6 +20,7 @@ from ..resources import resource
 from ..schema import Limits
 from .api import NDJSON, api_router
 from .assets import Assets
+from .clients import BehindProxies, Network
 from .docs import docs_router, openapi_of
 from .embed import Embeds
 from .headers import ApiForOthers, SecurityHeaders
@@ -54,6 +55,14 @@ class WebSettings:
 
     unsafe: bool = False
     """Programs run without a sandbox: every page says so, and other machines are refused."""
+
+    body_s: float = 10.0
+    """A request must have arrived by then."""
+
+    proxies: tuple[Network, ...] = ()
+    """Who may say in `proxy_header` which client a request comes from; nobody by default."""
+
+    proxy_header: str = "X-Forwarded-For"
 
 
 def build(
@@ -95,7 +104,7 @@ def build(
         public_url=settings.public_url,
         unsafe=settings.unsafe,
     )
-    app.include_router(api_router(runner, settings.source_bytes))
+    app.include_router(api_router(runner, settings.source_bytes, settings.body_s))
     app.include_router(pages.router())
     embeds = Embeds(catalog, templates, runner, settings.public_url)
     app.include_router(embeds.router())
@@ -121,6 +130,8 @@ def build(
     app.add_middleware(SecurityHeaders, frame_ancestors=settings.frame_ancestors, on_fault=refusals.fault)
     if metrics is not None:
         app.add_middleware(CountRequests, metrics=metrics)
+    if settings.proxies:
+        app.add_middleware(BehindProxies, trusted=settings.proxies, header=settings.proxy_header)
     return app
 
 

@@ -4,10 +4,12 @@ Every fault of a body is a `RequestInvalid` with a sentence: not JSON, not UTF-8
 deep, an unknown field. A program that does not compile is not a fault of the body.
 """
 
+import asyncio
+
 from pydantic import ValidationError
 from starlette.requests import Request
 
-from ..errors import RequestInvalid, SourceTooLarge
+from ..errors import RequestInvalid, RequestTooSlow, SourceTooLarge
 from ..schema import TraceRequest
 
 # JSON may write any byte of a source as six characters (\u0001); the rest of a body is small.
@@ -24,18 +26,24 @@ _SENTENCES = {
 }
 
 
-async def read_trace_request(request: Request, source_bytes: int) -> TraceRequest:
+async def read_trace_request(request: Request, source_bytes: int, limit_s: float) -> TraceRequest:
     """Read and check the body.
 
     Args:
         request: The request; its body has not been read.
         source_bytes: Longest program, in UTF-8.
+        limit_s: Seconds within which all of it must have arrived.
 
     Raises:
+        RequestTooSlow: It did not.
         SourceTooLarge: The program, or a body that could only hold one too large.
         RequestInvalid: Anything else that is wrong with the body.
     """
-    body = await _capped_body(request, source_bytes)
+    try:
+        async with asyncio.timeout(limit_s):
+            body = await _capped_body(request, source_bytes)
+    except TimeoutError as e:
+        raise RequestTooSlow(limit_s) from e
     parsed = parse_trace_request(body)
     size = len(parsed.source.encode())
     if size > source_bytes:

@@ -81,6 +81,11 @@ class Metrics:
             ("running", "Programs running now.", lambda: status().queue.running),
             ("waiting", "Requests that wait for a sandbox.", lambda: status().queue.waiting),
             ("sandboxes", "Programs that can run at the same time.", lambda: status().queue.sandboxes),
+            (
+                "evicted",
+                "Requests that lost their place in the queue to another client's.",
+                lambda: status().queue.evicted,
+            ),
             ("ready", "1 while programs can be run.", lambda: status().state == "ready"),
         ):
             Gauge(f"tensor_anatomy_{name}", words, registry=self.registry).set_function(read)
@@ -125,18 +130,18 @@ class Measured:
         self._runner = runner
         self._metrics = metrics
 
-    async def run(self, request: TraceRequest) -> Trace:
+    async def run(self, request: TraceRequest, *, client: str = "") -> Trace:
         """Run a program; see `Runner`."""
-        async with aclosing(self.stream(request)) as pieces:
+        async with aclosing(self.stream(request, client=client)) as pieces:
             async for piece in pieces:
                 if isinstance(piece, Trace) and piece.is_final:
                     return piece
         raise AssertionError("a stream ends with a trace or raises")
 
-    async def stream(self, request: TraceRequest) -> AsyncGenerator[Chunk | Trace, None]:
+    async def stream(self, request: TraceRequest, *, client: str = "") -> AsyncGenerator[Chunk | Trace, None]:
         """Run a program and yield what arrives; see `Runner`."""
         began = time.perf_counter()
-        pieces = self._runner.stream(request)
+        pieces = self._runner.stream(request, client=client)
         over = False
         try:
             async for piece in pieces:

@@ -20,6 +20,7 @@ from ..errors import (
     PoolBusy,
     ReplyInvalid,
     RequestInvalid,
+    RequestTooSlow,
     SandboxRestarting,
     SandboxUnavailable,
     SourceTooLarge,
@@ -29,6 +30,7 @@ log = structlog.get_logger()
 
 STATUS: Mapping[type[AppError], int] = {
     NotFromHere: 403,
+    RequestTooSlow: 408,
     SourceTooLarge: 413,
     RequestInvalid: 422,
     DeviceUnavailable: 422,
@@ -90,6 +92,8 @@ def app_error_response(error: AppError) -> Response:
     retry_after_s = getattr(error, "retry_after_s", None)
     if retry_after_s is not None:
         headers["Retry-After"] = str(retry_after_s)
+    if isinstance(error, RequestTooSlow):
+        headers["Connection"] = "close"  # the rest of its body may still come
     return ProblemResponse(problem_of(error), status_of(error), headers)
 
 

@@ -27,6 +27,9 @@ class QueueStatus:
     places: int
     """Requests that may wait."""
 
+    evicted: int = 0
+    """Requests that gave up their place to another client's, since the start."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class RunnerStatus:
@@ -57,23 +60,28 @@ class RunnerStatus:
 class Runner(Protocol):
     """Runs programs and explains what they did."""
 
-    async def run(self, request: TraceRequest) -> Trace:
+    async def run(self, request: TraceRequest, *, client: str = "") -> Trace:
         """Run a program. A program that raises, loops or crashes is a trace.
 
+        Args:
+            request: The program.
+            client: Who asks: clients take turns.
+
         Raises:
-            PoolBusy: Every sandbox is busy and the queue is full.
+            PoolBusy: Every sandbox is busy and the queue, or the client's share of it, is full.
             SandboxRestarting: Try again soon.
             SandboxUnavailable: No program is run on this machine.
             DeviceUnavailable: The device asked for is not to be had.
         """
         ...
 
-    def stream(self, request: TraceRequest) -> AsyncIterator[Chunk | Trace]:
+    def stream(self, request: TraceRequest, *, client: str = "") -> AsyncIterator[Chunk | Trace]:
         """Run a program and yield chunks as they arrive; the whole trace is the last item, always.
 
         While it is held against an unobserved run, the trace comes once before, its comparison pending.
 
-        Raises what `run` raises, before the first item. Closing the iterator stops the program.
+        Arguments as of `run`. Raises what it raises, before the first item. Closing the iterator stops the
+        program.
         """
         ...
 

@@ -3,7 +3,7 @@
 import asyncio
 
 import pytest
-from tensor_anatomy.execution import Pool
+from tensor_anatomy.execution import Pool, Turns
 from tensor_anatomy.execution.zygote_client import ZygoteClient
 from tensor_anatomy.explaining import explain
 from tensor_anatomy.messages import text_of
@@ -215,7 +215,7 @@ def test_node_names_that_watching_changes_are_flagged() -> None:
         try:
             if client.state != "ready":
                 pytest.skip(str(client.reason))
-            return await Pool(LIMITS, slots=1, queue=1, zygote=client).run(
+            return await Pool(LIMITS, turns=Turns(1, 1), zygote=client).run(
                 TraceRequest(source=PROGRAMS["A18"])
             )
         finally:

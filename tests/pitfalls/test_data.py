@@ -4,7 +4,7 @@ import asyncio
 import os
 
 import pytest
-from tensor_anatomy.execution import Pool
+from tensor_anatomy.execution import Pool, Turns
 from tensor_anatomy.execution.zygote_client import ZygoteClient
 from tensor_anatomy.schema import TraceRequest
 from tensor_anatomy.schema.replay import state_document, step_line
@@ -146,7 +146,7 @@ def test_a_program_that_crashes_ends_its_own_process_and_its_steps_are_kept() ->
         try:
             if client.state != "ready":
                 pytest.skip(str(client.reason))
-            pool = Pool(LIMITS.model_copy(update={"wall_s": 20}), slots=1, queue=1, zygote=client)
+            pool = Pool(LIMITS.model_copy(update={"wall_s": 20}), turns=Turns(1, 1), zygote=client)
             return await pool.run(TraceRequest(source=PROGRAMS["D12"]))
         finally:
             await client.close()

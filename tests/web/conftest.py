@@ -28,13 +28,13 @@ class FakeRunner:
         self.may_end.set()
         self.closed = False
 
-    async def run(self, request: TraceRequest) -> Trace:
+    async def run(self, request: TraceRequest, *, client: str = "") -> Trace:
         self.asked.append(request)
         if self.fails:
             raise self.fails
         return self.trace.model_copy(update={"source": request.source})
 
-    async def stream(self, request: TraceRequest) -> AsyncIterator[Chunk | Trace]:
+    async def stream(self, request: TraceRequest, *, client: str = "") -> AsyncIterator[Chunk | Trace]:
         self.asked.append(request)
         if self.fails:
             raise self.fails

@@ -315,7 +315,7 @@ async def test_a_client_that_goes_away_stops_the_program(app, runner):
 async def test_a_client_that_goes_away_stops_a_program_whose_trace_it_asked_for(app, runner, monkeypatch):
     begun, stopped = asyncio.Event(), asyncio.Event()
 
-    async def endless(_program):
+    async def endless(_program, *, client):
         begun.set()
         try:
             await asyncio.Event().wait()
