@@ -8,6 +8,7 @@ of the saved tensor object, kept by weak reference, with the version it was save
 Source: torch 2.13, torch/csrc/autograd/saved_variable.h; tools/autograd/gen_autograd_functions.py.
 """
 
+import re
 import weakref
 from typing import Any
 
@@ -22,6 +23,7 @@ _RAW = "_raw_saved_"
 _MOST_NODES = 50_000
 _LARGEST_SCALAR = 16
 _LOOKS = 6
+_REFUSED = re.compile(r"is at version \d+; expected version (\d+) instead")
 
 
 class _Slot:
@@ -66,6 +68,7 @@ class Graph:
         """Nodes that may keep tensors but had none when told of, and how often they are looked at again."""
         self.released = False
         """Nodes let go of what they saved, since someone looked who holds it."""
+        self._overtaken: dict[int, StorageRow] = {}
         self._fields: dict[type, tuple[str, ...]] = {}
 
     def node_of(self, t: Any) -> int | None:
@@ -203,22 +206,29 @@ class Graph:
             for i, one in enumerate(raw if several else (raw,)):
                 data = _data(one)
                 if isinstance(data, torch.Tensor):
-                    self._save(node_id, f"{field}[{i}]" if several else field, data, told)
+                    place = f"{field}[{i}]" if several else field
+                    self._save(node_id, place, data, told, one)
         if isinstance(fn, torch_private.custom_function_node):
             for name, value in vars(fn).items():
                 if isinstance(value, torch.Tensor):
                     self._save(node_id, f"ctx.{name}", value, told)
         return told
 
-    def _save(self, node_id: int, field: str, data: Any, told: list[dict[str, Any]]) -> None:
+    def _save(
+        self, node_id: int, field: str, data: Any, told: list[dict[str, Any]], saved: Any = None
+    ) -> None:
         newest = self._ledger.next_storage_id()
         row = self._ledger.tensor(data)
         storage = self._ledger.storage(data, row)
-        version = reading.version_of(data)
+        version = now = reading.version_of(data)
         if storage is not None and storage.id >= newest and storage.nbytes <= _LARGEST_SCALAR:
             self._tell_scalar(row, data)
         if storage is not None:
             self.savers.setdefault(storage.id, {})[node_id, field] = None
+            if now and saved is not None and (row.state is None or row.state[2] != now):
+                version = _saved_version(saved, now)
+                if version != now:
+                    self._overtaken[storage.id] = storage
         if storage is not None and version is not None and not field.startswith("ctx."):
             slot = _Slot(node_id, len(told), row.ref, version)
             self._slots.setdefault(storage.id, []).append(slot)
@@ -287,6 +297,11 @@ class Graph:
                 seen.add(node)
                 todo.extend(self._next.get(node, ()))
         return seen
+
+    def take_overtaken(self) -> dict[int, StorageRow]:
+        """Storages written between a save and the first look at its node, as by `a.mul_(a)`."""
+        overtaken, self._overtaken = self._overtaken, {}
+        return overtaken
 
     def check_versions(self, storage: StorageRow) -> None:
         """A storage was written: which saved tensors went stale?"""
@@ -359,6 +374,22 @@ class Graph:
                 if _data(one) is not None:
                     return False
         return some
+
+
+def _saved_version(saved: Any, version: int) -> int:
+    """The version a tensor was saved at, which was written in the statement that saved it.
+
+    PyTorch says it only as it refuses to unpack. With hooks that would run the program's code, so then the
+    version is taken for the one it has now.
+    """
+    if getattr(saved, "unpack_hook", saved) is not None:
+        return version
+    try:
+        saved.unpack()
+    except RuntimeError as error:
+        refused = _REFUSED.search(str(error))
+        return version if refused is None else int(refused[1])
+    return version
 
 
 def _data(saved: Any) -> Any:

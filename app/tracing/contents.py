@@ -44,6 +44,10 @@ class Contents:
         self.written: dict[int, StorageRow] = {}
         """Storages whose bytes were found changed: others on them must be looked at."""
 
+    def compares(self, row: StorageRow | None) -> bool:
+        """A change of its bytes is found by comparing them, so that a version alone says nothing of them."""
+        return row is not None and row.device == "cpu" and row.nbytes <= self.small_bytes
+
     def look_at_bytes(self, t: Any, row: StorageRow) -> None:
         """Compare a storage's bytes with what was last seen of them. Its size and address are known."""
         nbytes, address = row.nbytes, row.address

@@ -299,6 +299,8 @@ class StepObserver:
                 if row_id not in changed and (t := row.ref()) is not None:
                     ledger.look_closely(t)
             self._check_versions(storages)
+        if overtaken := self._graph.take_overtaken():
+            self._check_versions(overtaken)
         for row_id in list(calls.exported):
             t = calls.exported[row_id].ref()
             if t is None:

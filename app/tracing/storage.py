@@ -234,7 +234,7 @@ class Ledger:
                     self.suspect((old[4],))
                 layers = layers_between(old, state)
                 self._now.effects.touch(row.id, layers)
-                if "data" in layers:
+                if old[1] != state[1] or (old[2] != state[2] and not self._contents.compares(storage)):
                     self._contents.tell_owners(row)
                 if old[4] != state[4] and grad is not None:
                     grad.grad_of.add(row.id)

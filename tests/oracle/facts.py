@@ -77,6 +77,7 @@ def facts_of(t: torch.Tensor) -> Facts:
         "requires_grad": t.requires_grad,
         "is_leaf": told(lambda: t.is_leaf),
         "grad_fn": None if fn is None else type(fn).__name__,
+        "node": None if fn is None else (type(fn).__name__, fn._sequence_nr()),
         "version": None if t.is_inference() else told(lambda: t._version),
         "bits": bits_of(t),
         "grad": None if grad is None else facts_of(grad),

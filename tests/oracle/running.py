@@ -34,7 +34,7 @@ from .samples import Call, Entry
 from .witness import ApiSeen, OpSeen, Witness
 
 MODULE = "oracle_samples"
-LINES_PER_CALL = {"forward": 2, "backward": 3, "in-place": 2, "out": 2, "dtypes": 2, "errors": 5}
+LINES_PER_CALL = {"forward": 2, "backward": 6, "in-place": 5, "out": 5, "dtypes": 5, "errors": 5}
 """Lines of the program per call, by profile."""
 
 _LIMITS = Limits(
@@ -145,13 +145,13 @@ def backward(answer: Any) -> None:
 
 def program_of(entry: Entry, profile: str) -> str:
     """The program that makes an entry's calls."""
-    call = {
-        "errors": (
+    call = "args, kwargs = take()\nanswer = op(*args, **kwargs)\n"
+    if profile != "forward":  # whose samples never raise
+        more = "    backward(answer)\n" if profile == "backward" else ""
+        call = (
             "args, kwargs = take()\ntry:\n    answer = op(*args, **kwargs)\n"
-            "except Exception as error:\n    answer = say(error)\n"
-        ),
-        "backward": "args, kwargs = take()\nanswer = op(*args, **kwargs)\nbackward(answer)\n",
-    }.get(profile, "args, kwargs = take()\nanswer = op(*args, **kwargs)\n")
+            f"{more}except Exception as error:\n    answer = say(error)\n"
+        )
     assert call.count("\n") == LINES_PER_CALL[profile]
     return f"from {MODULE} import take, op, say, backward\n" + call * len(entry.calls) + "take()\n"
 

@@ -2,7 +2,7 @@
 
 Entries run in forked children, two dozen each, so that no mode, seed or once-only warning of a watched run
 leaks into a plain one. Where the two differ, two more runs say why: another plain one (does the entry read
-memory that nobody wrote?) and one under modes that do nothing (does PyTorch compute otherwise under any mode?).
+memory that nobody wrote?) and one under modes that do nothing (does any mode change what PyTorch computes?).
 Children begin with freed memory filled with another byte each, so that what is uninitialised shows as such.
 """
 
@@ -36,6 +36,8 @@ class Result:
     """Kinds in which two plain runs differ."""
     by_any_mode: set[str] = field(default_factory=set)
     """Kinds in which modes that do nothing change all that watching changes."""
+    raised: str = ""
+    """The plain program ended with this exception."""
     broken: str = ""
     """The rig or the tracer failed."""
 
@@ -43,7 +45,13 @@ class Result:
         """Kinds in which watching changed something, each with why: `unsteady`, `any mode` or `watching`."""
         found = set()
         for _, (kind, _) in self.changed:
-            why = "unsteady" if kind in self.unsteady else "any mode" if kind in self.by_any_mode else "watching"
+            why = (
+                "unsteady"
+                if kind in self.unsteady
+                else "any mode"
+                if kind in self.by_any_mode
+                else "watching"
+            )
             found.add((kind, why))
         return found
 
@@ -69,7 +77,7 @@ def _walk_some(infos: list[Any], profile: str) -> Iterator[Result]:
         else:
             yield Result(entry.name)
     plain = _in_children(entries, lambda entry: run(entry, profile, how="plain"), 0x11)
-    watched = _in_children(entries, lambda entry: _watched(entry, profile), 0x66)
+    watched = _in_children(entries, lambda entry: _watched(entry, profile), 0xFF)
     for entry in entries:
         yield _result(entry, profile, plain[entry.name], watched[entry.name])
 
@@ -109,6 +117,8 @@ def _result(entry: Entry, profile: str, plain: Any, watched: Any) -> Result:
         result.broken = str(watched[1] if plain[0] else plain[1])
         return result
     run_watched, lies, result.count = watched[1]
+    if plain[1].outcome["kind"] != "finished":
+        result.raised = f"{plain[1].outcome['type']}: {plain[1].outcome['message']}"
     result.broken = "; ".join(run_watched.faults[:3])
     result.lies = [(call.label, d) for call, found in zip(entry.calls, lies, strict=False) for d in found]
     result.changed = _labelled(entry, plain[1], run_watched)
@@ -120,10 +130,10 @@ def _result(entry: Entry, profile: str, plain: Any, watched: Any) -> Result:
 def _explain(entry: Entry, profile: str, plain: Run, watched: Run, result: Result) -> None:
     """Run it again, plain and under modes that do nothing."""
     kinds = {kind for _, (kind, _) in result.changed}
-    made, again = _in_children([entry], lambda e: run(e, profile, how="plain"), 0x66)[entry.name]
+    made, again = _in_children([entry], lambda e: run(e, profile, how="plain"), 0xFF)[entry.name]
     if made:
         result.unsteady = {kind for _, (kind, _) in _labelled(entry, plain, again)} & kinds
-    made, under_modes = _in_children([entry], lambda e: run(e, profile, how="modes"), 0x66)[entry.name]
+    made, under_modes = _in_children([entry], lambda e: run(e, profile, how="modes"), 0xFF)[entry.name]
     if made:
         left = {kind for _, (kind, _) in _labelled(entry, under_modes, watched)}
         result.by_any_mode = kinds - left - result.unsteady

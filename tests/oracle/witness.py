@@ -17,10 +17,11 @@ from .facts import components, storage_bits, storage_key, tensors_in, told, unhe
 class OpSeen:
     """One aten op."""
 
-    __slots__ = ("inputs", "looks", "name", "outputs", "relations", "written")
+    __slots__ = ("failed", "inputs", "looks", "name", "outputs", "relations", "written")
 
     def __init__(self, name: str, inputs: int) -> None:
         self.name = name
+        self.failed = False
         self.inputs = inputs
         self.outputs = 0
         self.relations: list[str] = []
@@ -102,7 +103,13 @@ class _Ops(TorchDispatchMode):
             given = [t for _, t in tensors_in([args, kwargs], "")]
             before = [storage_bits(t) for t in given]
             seen = OpSeen(func.name(), len(given))
-        out = func(*args, **kwargs)
+        try:
+            out = func(*args, **kwargs)
+        except BaseException:
+            seen.failed = True
+            self._witness.ops.append(seen)
+            self._witness.heard += 1
+            raise
         with unheard():
             self._saw(seen, given, before, out)
         self._witness.ops.append(seen)
