@@ -2,7 +2,7 @@
 # the next ones find the stamps of tools/stamp.py unchanged and need no network.
 .DEFAULT_GOAL := help
 .PHONY: help serve setup venv frontend check lint contracts tsc stale python-tests node-tests \
-        test slow-tests attacks browser browser-tests types record bench check-torch lock wheel clean
+        test slow-tests attacks browser browser-tests types record bench oracle check-torch lock wheel clean
 
 HOST ?= 127.0.0.1
 PORT ?= 8000
@@ -75,6 +75,10 @@ types: frontend ## write the JSON Schema and the TypeScript types from the recor
 
 record: frontend ## run every lesson program and write its recorded trace
 	@$(RUN) -m tensor_anatomy.record
+
+oracle: frontend ## every operator PyTorch tests itself with, in all variants; thousands of random programs
+	@$(RUN) -m tests.oracle
+	@ORACLE_EXAMPLES=2000 $(BIN)/pytest -q -p no:playwright tests/oracle/test_chains.py
 
 bench: frontend ## run the benchmarks, ours and the peers', and write benchmarks/RESULTS.md
 	@$(RUN) -m benchmarks

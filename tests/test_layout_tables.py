@@ -15,6 +15,11 @@ from tensor_anatomy.schema import TensorView
 from tensor_anatomy.schema.values import values_of
 
 DATA = Path(__file__).parent / "data"
+TABLES = (
+    ("strides.json", "stride_rows"),
+    ("values.json", "value_rows"),
+    ("overlaps.json", "overlap_rows"),
+)
 
 
 def rows(name: str) -> list[dict[str, Any]]:
@@ -78,6 +83,6 @@ def written(value: Any) -> Any:
 def test_the_tables_are_what_torch_computes_now() -> None:
     """A new release of PyTorch that reads a byte otherwise shows here."""
     made = runpy.run_path(str(DATA / "make_layout_tables.py"))
-    for name, make in (("strides.json", "stride_rows"), ("values.json", "value_rows")):
+    for name, make in TABLES:
         table = made["text"](made[make]())
         assert table == (DATA / name).read_text(encoding="utf-8"), "run make_layout_tables.py"

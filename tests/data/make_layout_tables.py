@@ -1,10 +1,11 @@
 """Writes the tables that pin our cell arithmetic and our decoding of bytes to PyTorch's.
 
-    python tests/data/make_layout_tables.py          rewrites strides.json and values.json
+    python tests/data/make_layout_tables.py          rewrites all three
 
 `strides.json`: views with, for each element in order, the cell it lies in. No stride is multiplied
 here: the storage holds 0, 1, 2, … and PyTorch reads the view. `values.json`: bytes and what PyTorch
-reads there, per dtype. Both are read by tests in Python and in TypeScript. No test runs this file
+reads there, per dtype. `overlaps.json`: cells that a window of another width writes to. They are read by
+tests in Python and in TypeScript. No test runs this file
 except to see that the tables are what it would write.
 """
 
@@ -54,12 +55,14 @@ INTS = {
 
 
 def views() -> Iterator[tuple[str, torch.Tensor]]:
-    """Yield the named views and 120 random ones."""
+    """Yield the named views, 120 random ones and 120 random windows."""
     for name, make in NAMED.items():
         yield name, make(torch.arange(30))
     chance = random.Random(0)
     for number in range(120):
         yield f"random {number}", random_view(chance)
+    for number in range(120):
+        yield f"window {number}", random_window(chance)
 
 
 def random_view(chance: random.Random) -> torch.Tensor:
@@ -83,6 +86,44 @@ def random_view(chance: random.Random) -> torch.Tensor:
             case "unfold" if view.dim() and view.shape[d] >= 2:
                 view = view.unfold(d, 2, 1)
     return view
+
+
+def random_window(chance: random.Random, dtype: torch.dtype = torch.int64) -> torch.Tensor:
+    """Make a window of any form: 0-d, sizes of 0 and 1, strides of 0, elements that overlap."""
+    shape = [chance.choice((0, 1, 2, 2, 3, 4)) for _ in range(chance.randint(0, 4))]
+    stride = [chance.choice((0, 1, 1, 2, 3, 5)) for _ in shape]
+    offset = chance.randint(0, 4)
+    last = offset + sum(max(n - 1, 0) * s for n, s in zip(shape, stride, strict=True))
+    size = last + 1 + chance.randint(0, 4)
+    return torch.arange(size, dtype=dtype).as_strided(shape, stride, offset)
+
+
+def overlap_rows() -> list[dict[str, Any]]:
+    """Describe windows on cells of another width, and which cells share a byte with one of their elements.
+
+    PyTorch finds them: it writes through the window, and cells of the zeroed storage are zero no more.
+    """
+    chance = random.Random(1)
+    rows = []
+    for number in range(80):
+        item, cell = chance.sample((torch.uint8, torch.int16, torch.int32, torch.int64), 2)
+        window = random_window(chance, item)
+        nbytes = -(-window.untyped_storage().nbytes() // 8) * 8
+        stored = torch.zeros(nbytes, dtype=torch.uint8)
+        place = (window.shape, window.stride(), window.storage_offset())
+        stored.view(item).as_strided(*place).fill_(255 if item == torch.uint8 else -1)
+        rows.append(
+            {
+                "name": f"window {number} of {item} on {cell}",
+                "shape": list(window.shape),
+                "stride": list(window.stride()),
+                "offset": window.storage_offset(),
+                "item": item.itemsize,
+                "cell": cell.itemsize,
+                "covered": (stored.view(cell) != 0).int().tolist(),
+            }
+        )
+    return rows
 
 
 def stride_rows() -> list[dict[str, Any]]:
@@ -156,7 +197,8 @@ def text(rows: list[dict[str, Any]]) -> str:
 
 
 def main() -> None:
-    """Rewrite both tables."""
+    """Rewrite the tables."""
+    (HERE / "overlaps.json").write_text(text(overlap_rows()), encoding="utf-8")
     (HERE / "strides.json").write_text(text(stride_rows()), encoding="utf-8")
     (HERE / "values.json").write_text(text(value_rows()), encoding="utf-8")
 

@@ -12,6 +12,7 @@ import {
   numel,
   strided,
 } from "../../static/src/layout/storage";
+import overlaps from "../data/overlaps.json";
 import rows from "../data/strides.json";
 
 for (const row of rows) {
@@ -42,6 +43,13 @@ for (const row of rows) {
       assert.equal(number, first, `cell ${cell}`);
       assert.equal(elementsAt(row, cell), row.cells.filter((c) => c === cell).length);
     }
+  });
+}
+
+for (const row of overlaps) {
+  test(`a window of another width covers the cells torch writes through it: ${row.name}`, () => {
+    const covered = coverageOfBytes(row, row.item, row.cell, row.covered.length);
+    assert.deepEqual([...covered], row.covered);
   });
 }
 
