@@ -485,6 +485,8 @@ class Calls:
         heard = self._hush()
         try:
             self._settle(op, (), (), (), failed=True)
+            for row in op.rows:
+                self.changed[row.id] = row  # it may have resized `out` before it raised
             with torch_private.without_functions():
                 self.failures.note(error, args, kwargs, op=op.schema.name, node=op.node)
         except Exception as fault:
