@@ -11,8 +11,8 @@ from ..errors import ReplyInvalid
 from ..schema import Closing, Event, OpSite, Step, Steps, TensorView
 from ..schema.replay import World
 
-_MOST_DIMENSIONS = 64
-"""PyTorch's own limit is 64 for indexing; beyond it nested lists would exhaust the stack."""
+_MOST_DIMENSIONS = 128
+"""Most PyTorch ops end at 64, but larger tensors can be made; nested lists of many more exhaust the stack."""
 
 
 class References:
