@@ -7,6 +7,7 @@ Children begin with freed memory filled with another byte each, so that what is 
 """
 
 import ctypes
+import gc
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
@@ -86,6 +87,7 @@ def _in_children(entries: list[Entry], work: Callable[[Entry], Any], fill: int) 
     """Name → whether it worked, and the result. One child for all, or one each when that one dies."""
 
     def all_of_them() -> dict[str, Any]:
+        gc.freeze()  # as the sandbox does: what was there before is not the program's
         _fill_freed_memory(fill)
         answers = {}
         for entry in entries:
