@@ -12,7 +12,9 @@ _OF_PYTHON = """
     abc argparse array ast base64 bisect bz2 calendar cmath codecs collections collections.abc colorsys
     concurrent.futures contextlib contextvars copy csv ctypes dataclasses datetime decimal difflib dis enum
     fractions functools gc getpass glob gzip hashlib heapq hmac html http.client inspect io ipaddress
-    itertools json keyword linecache locale logging lzma math mmap multiprocessing multiprocessing.pool
+    itertools json keyword linecache locale logging lzma math mmap multiprocessing multiprocessing.connection
+    multiprocessing.pool multiprocessing.popen_fork multiprocessing.queues multiprocessing.reduction
+    multiprocessing.shared_memory multiprocessing.synchronize
     numbers operator os pathlib pickle pickletools platform posixpath pprint queue random re reprlib
     resource sched secrets select selectors shelve shlex shutil signal socket sqlite3 ssl stat statistics
     string struct subprocess symtable sys tarfile tempfile textwrap threading time timeit token tokenize

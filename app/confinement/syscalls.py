@@ -30,7 +30,7 @@ ALLOWED = tuple(_ALLOWED.split())
 """Harmless, or judged by Landlock where they name a file (mkdir, unlink, rename and so on)."""
 
 _BY_PATH = """
-    open openat stat lstat newfstatat statx access faccessat faccessat2 readlink readlinkat getcwd
+    open openat stat lstat newfstatat statx access faccessat faccessat2 readlink readlinkat
     getdents64 getdents statfs chdir fchdir mkdir mkdirat rmdir unlink unlinkat
     rename renameat renameat2
 """
