@@ -5,6 +5,7 @@ The wall clock and the size of what is written are watched here, memory and thre
 """
 
 import asyncio
+import os
 from collections.abc import Callable
 
 from ..errors import ReplyInvalid, SandboxRestarting, SandboxUnavailable
@@ -60,7 +61,8 @@ class Running:
             deadline.cancel()
             if watchdog is not None:
                 watchdog.stop()
-        if not self._confined and self._killed_for is None:
+        # One that was killed from outside says nothing about the walls; it had not begun.
+        if not self._confined and self._killed_for is None and not os.WIFSIGNALED(ended.status):
             raise SandboxUnavailable(self._text() or "a sandbox could not be closed.")
         return self._judged(ended, _oom_kills() > oom_kills)
 
