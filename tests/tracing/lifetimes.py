@@ -55,8 +55,8 @@ def freed_in_traced_run(source: str) -> dict[str, int | None]:
     marked: dict[str, int] = {}
     make = Ledger._new_storage
 
-    def made(self: Ledger, untyped: Any, impl: int) -> Any:
-        row = make(self, untyped, impl)
+    def made(self: Ledger, untyped: Any, impl: int, *rest: Any) -> Any:
+        row = make(self, untyped, impl, *rest)
         newest[impl] = row.id
         return row
 
