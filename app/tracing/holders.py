@@ -229,7 +229,9 @@ class Holders:
         """`untyped_storage()` kept by the program."""
         without = []
         for each in sought:
-            t = next(iter(self._ledger.siblings(each.row)), None)
+            # A sparse tensor lies on the storages of its parts and has none of its own to ask for.
+            siblings = (t for t in self._ledger.siblings(each.row) if reading.has_storage(t))
+            t = next(siblings, None)
             if t is None:
                 without.append(each)
                 continue

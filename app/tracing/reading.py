@@ -157,6 +157,15 @@ def is_uninitialized(t: Any) -> bool:
     return issubclass(type(t), (UninitializedParameter, UninitializedBuffer))
 
 
+def has_storage(t: Any) -> bool:
+    """It has a storage of its own: a sparse tensor has not."""
+    try:
+        storage_of(t)
+    except (RuntimeError, NotImplementedError):
+        return False
+    return True
+
+
 def version_of(t: Any) -> int | None:
     """The version counter; None for an inference tensor."""
     if is_inference(t):

@@ -67,7 +67,7 @@ def facts_of(t: torch.Tensor) -> Facts:
         "nbytes": None if storage is None else told(storage.nbytes),
         "shape": told(lambda: tuple(t.shape)),
         "stride": told(t.stride) if strided else None,
-        "storage_offset": told(t.storage_offset) if strided else None,
+        "storage_offset": None if t.is_nested else told(t.storage_offset),
         "dtype": str(t.dtype),
         "layout": str(t.layout),
         "device": str(t.device),

@@ -124,13 +124,15 @@ class _Ops(TorchDispatchMode):
             at = next((i for i, g in enumerate(given) if g is t), None)
             seen.written.append(at is not None and storage_bits(t) != before[at])
             shares = bool(_storages_of(t) & places)
-            seen.relations.append("same" if at is not None else "view" if shares else "fresh")
+            relation = "same" if at is not None else "view" if shares else "fresh"
+            # What goes into it is a tensor that torch.tensor has just made and nobody has seen.
+            seen.relations.append("fresh" if seen.name == "aten::lift_fresh" else relation)
             strided = t.layout is torch.strided
             seen.looks.append(
                 (
                     told(lambda t=t: tuple(t.shape)),
                     told(t.stride) if strided else None,
-                    told(t.storage_offset) if strided else None,
+                    None if t.is_nested else told(t.storage_offset),
                     str(t.dtype),
                 )
             )
