@@ -2,7 +2,7 @@
 # the next ones find the stamps of tools/stamp.py unchanged and need no network.
 .DEFAULT_GOAL := help
 .PHONY: help serve setup venv frontend check lint contracts tsc stale python-tests node-tests \
-        test slow-tests attacks browser browser-tests types record bench oracle check-torch lock wheel clean
+        test slow-tests attacks fuzz browser browser-tests types record bench oracle check-torch lock wheel clean
 
 HOST ?= 127.0.0.1
 PORT ?= 8000
@@ -69,6 +69,9 @@ browser-tests: frontend browser
 
 attacks: frontend ## run every attack on the sandbox in every configuration this machine offers
 	@$(RUN) -m tests.attacks
+
+fuzz: frontend ## run thousands of random programs; COUNT= of each sort, what breaks is in build/fuzz
+	@$(RUN) -m tests.fuzzing --count "$(or $(COUNT),1000)"
 
 types: frontend ## write the JSON Schema and the TypeScript types from the records
 	@$(RUN) tools/generate_types.py

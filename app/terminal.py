@@ -140,7 +140,7 @@ class _Printer:
         device = about.device + (f" ({self.word('terminal.simulated')})" if about.simulated else "")
         place = self.say("terminal.step", step=self.last, steps=len(self.trace.steps))
         self.put(
-            f"torch {about.torch} · Python {about.python} · {device} · ",
+            visible(f"torch {about.torch} · Python {about.python} · {device} · "),
             "" if about.seed is None else f"seed {about.seed} · ",
             place,
             style="dim",
@@ -220,7 +220,7 @@ class _Printer:
     def _pointer(self, place: SourceRange, line: str) -> Text:
         """Marks below a range of a line, where it starts there."""
         end = place.end_column if place.end_line == place.line else len(line)
-        source = self.trace.source.split("\n")[place.line - 1] if self.trace.source else ""
+        source = "".join(self.trace.source.split("\n")[place.line - 1 : place.line])
         before = cell_len(visible(source[: place.column]))
         width = max(cell_len(visible(source[place.column : end])), 1)
         return Text.assemble(" " * before, ("^" * width, "bold red"))
@@ -264,15 +264,15 @@ class _Printer:
 
     def _op(self, op: Op) -> Text:
         verdicts = " + ".join(dict.fromkeys(self.word(f"terminal.verdict.{v}") for v in op.verdicts))
-        text = Text(f"{self.trace.names[op.op]}", style="cyan")
+        text = Text(visible(self.trace.names[op.op]), style="cyan")
         if op.failed:
             verdicts = self.word("terminal.verdict.failed")
         if verdicts:
             text.append(f"  {verdicts}")
         if op.node is not None:
-            text.append(f"  ← {self.trace.names[op.node]}")
+            text.append(f"  ← {visible(self.trace.names[op.node])}")
         elif op.api is not None:
-            text.append(f"  ← {self.trace.names[op.api]}")
+            text.append(f"  ← {visible(self.trace.names[op.api])}")
         return text
 
     def _outcome(self) -> None:
@@ -282,7 +282,7 @@ class _Printer:
         self.console.print()
         if outcome.kind == "raised":
             self.put(
-                Text(f"{outcome.type}", style="bold red"),
+                Text(visible(f"{outcome.type}"), style="bold red"),
                 Text(f" {self.word('terminal.line')} {outcome.line}: " if outcome.line else ": "),
                 visible(outcome.message or ""),
             )
@@ -374,8 +374,8 @@ class _Printer:
             Text(_tuple(tensor.shape)),
             Text(_tuple(tensor.stride)),
             Text("?" if tensor.storage_offset is None else str(tensor.storage_offset)),
-            Text(tensor.dtype.removeprefix("torch.")),
-            Text(tensor.device),
+            Text(visible(tensor.dtype.removeprefix("torch."))),
+            Text(visible(tensor.device)),
             Text("–" if tensor.storage is None else f"S{tensor.storage}", style="blue"),
             Text("–" if tensor.version is None else str(tensor.version)),
             graph,
@@ -384,7 +384,7 @@ class _Printer:
     def _node_name(self, node: int | None, observed: str) -> str:
         plain = {each.node: each.name for each in self.trace.comparison.nodes}.get(node or 0)
         if plain is None:
-            return observed
+            return visible(observed)
         return visible(text_of(self.language, "ui.graph.plain", {"observed": observed, "plain": plain}))
 
     def _memory(self) -> None:
@@ -411,7 +411,7 @@ class _Printer:
         self.heading("terminal.warnings")
         for warning in self.state.warnings:
             place = "" if warning.line is None else f"{self.word('terminal.line')} {warning.line}: "
-            self.put(f"{place}{warning.category}: {visible(warning.message)}", indent=2)
+            self.put(f"{place}{visible(warning.category)}: {visible(warning.message)}", indent=2)
 
 
 def styled(language: Language, message_id: str, args: dict[str, object]) -> Text:

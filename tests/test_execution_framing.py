@@ -148,7 +148,7 @@ def test_what_is_not_a_chunk_is_refused(payload: bytes) -> None:
 
 
 def test_chunks_make_a_trace() -> None:
-    assembly = Assembly("x = 1", ENVIRONMENT)
+    assembly = Assembly("\n\nx = 1", ENVIRONMENT)
     for chunk in (OPENING, steps(a_step(STORAGE, TENSOR)), steps(a_step(began=1, first_event=2)), CLOSING):
         assembly.add(chunk)
     trace = assembly.trace(FINISHED, "")
@@ -158,7 +158,7 @@ def test_chunks_make_a_trace() -> None:
 
 
 def test_what_came_late_ends_the_last_step() -> None:
-    assembly = Assembly("x = 1", ENVIRONMENT)
+    assembly = Assembly("\n\nx = 1", ENVIRONMENT)
     assembly.add(OPENING)
     assembly.add(steps(a_step(), a_step(began=1)))
     assembly.add(CLOSING.model_copy(update={"events": (STORAGE,)}))
@@ -200,7 +200,7 @@ def test_what_came_late_ends_the_last_step() -> None:
     ],
 )
 def test_a_chunk_out_of_place_is_refused_and_what_came_before_stands(chunks: list[Any]) -> None:
-    assembly = Assembly("x = 1", ENVIRONMENT)
+    assembly = Assembly("\n\nx = 1", ENVIRONMENT)
     for chunk in chunks[:-1]:
         assembly.add(chunk)
     before = assembly.trace(FINISHED, "")

@@ -54,8 +54,8 @@ class Assembly:
             raise ReplyInvalid(f"a chunk of kind {chunk.kind!r} is out of place")
         match chunk:
             case Opening():
+                self._references = References(self._source, chunk.statements)
                 self._environment, self._statements = chunk.environment, chunk.statements
-                self._references = References(len(chunk.statements))
             case Steps():
                 self._add_steps(chunk)
             case Closing():

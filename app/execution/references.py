@@ -5,21 +5,45 @@ The tracer does not write such chunks, but a program may forge one; all later co
 (replay, explanations, drawings) may then rely on every reference.
 """
 
+import re
 from collections.abc import Sequence
 
 from ..errors import ReplyInvalid
-from ..schema import Closing, Event, OpSite, Step, Steps, TensorView
+from ..schema import (
+    Closing,
+    Event,
+    OpSite,
+    Outcome,
+    SourceRange,
+    Statement,
+    Step,
+    Steps,
+    TensorView,
+    UntypedStorage,
+)
 from ..schema.replay import World
 
 _MOST_DIMENSIONS = 128
 """Most PyTorch ops end at 64, but larger tensors can be made; nested lists of many more exhaust the stack."""
 
+_MOST_BYTES = 1 << 63
+"""More than any storage has; what is computed from it stays a number that everybody can read."""
+
+_LAST_LINE = 1 << 31
+"""A program may make code that claims any line, but not more than this."""
+
+_ADDRESS = re.compile(r"0x[0-9a-f]{1,16}")
+
 
 class References:
     """The tables of one trace so far, and the world its events describe."""
 
-    def __init__(self, statements: int) -> None:
-        self._statements = statements
+    def __init__(self, source: str, statements: Sequence[Statement]) -> None:
+        """Take the first chunk into account. Raises as `check` does."""
+        lines = len(re.split(r"\r\n|[\r\n\f]", source)) + 1
+        for statement in statements:
+            _require(_is_place(statement.range, lines), "a statement of the program")
+        self._statements = len(statements)
         self._names = self._views = self._ranges = 0
         self._sites: list[OpSite] = []
         self._steps = self._events = 0
@@ -32,6 +56,8 @@ class References:
             ReplyInvalid: A reference leads nowhere. The chunk must then be dropped whole.
         """
         self._names += len(chunk.names)
+        for place in chunk.ranges:
+            _require(_is_place(place), "a place")
         self._ranges += len(chunk.ranges)
         for view in chunk.views:
             _require(_is_plausible(view), "a view")
@@ -46,10 +72,19 @@ class References:
     def check_last(self, chunk: Closing) -> None:
         """Take the events of the last chunk into account. Raises as `check` does."""
         self._check_events(chunk.events)
+        self._check_outcome(chunk.outcome)
+
+    def _check_outcome(self, outcome: Outcome) -> None:
+        _require(outcome.range is None or _is_place(outcome.range), "a place")
+        self._line(outcome.line, *outcome.traceback)
 
     def _check_step(self, step: Step) -> None:
         _require(0 <= step.statement < self._statements, "a statement")
         _require(0 <= step.began <= self._steps, "a step")
+        _require(step.executions >= 1, "an execution")
+        _require(all(0 <= n < _MOST_BYTES for n in step.peak_bytes.values()), "a number of bytes")
+        loop = None if step.fold is None else step.fold.loop
+        _require(loop is None or 0 <= loop < self._statements, "a loop")
         self._check_events(step.events)
         _require(0 <= step.first_event <= self._events, "an event")
         self._steps += 1
@@ -72,6 +107,10 @@ class References:
 
     def _check_event(self, event: Event) -> None:
         match event.kind:
+            case "storage":
+                _require(_is_storage(event), "a storage")
+            case "freed":
+                self._line(event.line)
             case "op":
                 _require(0 <= event.site < len(self._sites), "a site")
                 site = self._sites[event.site]
@@ -82,6 +121,7 @@ class References:
                 self._range(event.range)
             case "node":
                 self._name(event.name)
+                self._line(event.line)
             case "exception":
                 self._range(event.range)
             case "inside":
@@ -99,6 +139,10 @@ class References:
         for index in indices:
             _require(index is None or 0 <= index < self._names, "a name")
 
+    def _line(self, *lines: int | None) -> None:
+        for line in lines:
+            _require(line is None or 1 <= line <= _LAST_LINE, "a line")
+
     def _range(self, index: int | None) -> None:
         _require(index is None or 0 <= index < self._ranges, "a range")
 
@@ -106,6 +150,14 @@ class References:
 def _require(holds: bool, what: str) -> None:
     if not holds:
         raise ReplyInvalid(f"it refers to {what} that is not there")
+
+
+def _is_place(place: SourceRange, last: int = _LAST_LINE) -> bool:
+    return 1 <= place.line <= place.end_line <= last and place.column >= 0 and place.end_column >= 0
+
+
+def _is_storage(event: UntypedStorage) -> bool:
+    return 0 <= event.nbytes < _MOST_BYTES and _ADDRESS.fullmatch(event.address) is not None
 
 
 def _is_plausible(view: TensorView) -> bool:

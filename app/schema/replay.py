@@ -6,6 +6,7 @@ which graph nodes are alive (those a live tensor leads to) and who holds a stora
 """
 
 import base64
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
@@ -26,13 +27,16 @@ from .state import (
 from .storage import StorageHeld, TensorState, TensorSummary, TensorTrait, TensorView
 from .trace import Event, Step, Trace, WarningIssued
 from .traits import traits_of
-from .values import values_of
+from .values import MOST_ELEMENTS, values_of
 
 UNNAMED_HOLDERS = {
     "cycle": "unreachable until garbage collection",
     "unknown": "something the program's names do not reach",
 }
 """Who keeps a storage when no name reaches it."""
+
+MOST_VALUES = 1 << 19
+"""Values in one state document. Thousands of tensors can look at one small storage."""
 
 LAYER_ORDER: tuple[Layer, ...] = ("data", "metadata", "autograd", "device")
 
@@ -168,7 +172,7 @@ class World:
     def scalar(self, tensor_id: int | None) -> str | None:
         """The number a saved tensor was made from, as in `w * 2`."""
         traits = () if tensor_id is None else self.traits.get(tensor_id, ())
-        return next((str(trait.args["value"]) for trait in traits if trait.id == "scalar"), None)
+        return next((str(trait.args.get("value")) for trait in traits if trait.id == "scalar"), None)
 
     def alive_bytes(self) -> dict[str, int]:
         """Bytes of storages not freed, per device; memory that several storages lie over counts once."""
@@ -348,7 +352,7 @@ def state_document(trace: Trace, step: int | None = None) -> StateDocument:
         observer_effects=trace.observer_effects,
         bindings=world.bindings(0),
         locals=world.bindings(here.frame) if here is not None and here.frame else {},
-        tensors={str(i): _tensor(trace, world, i) for i in world.tensors},
+        tensors=_tensors(trace, world),
         storages=_storages(trace, world, live),
         nodes={str(i): _node(trace, world, i) for i in sorted(live)},
         changed=changed,
@@ -379,7 +383,20 @@ def _outcome(trace: Trace) -> StateOutcome:
     )
 
 
-def _tensor(trace: Trace, world: World, tensor_id: int) -> StateTensor:
+def _tensors(trace: Trace, world: World) -> dict[str, StateTensor]:
+    """All tensors; past `MOST_VALUES` in all the values are left out, of those with a name last."""
+    named = [i for frame in world.names for i in world.bindings(frame).values()]
+    room = MOST_VALUES
+    with_values: set[int] = set()
+    for tensor_id in dict.fromkeys([*named, *world.tensors]):
+        elements = math.prod(trace.views[world.tensors[tensor_id].view].shape or ())
+        room -= elements if elements <= MOST_ELEMENTS else 0
+        if room >= 0:
+            with_values.add(tensor_id)
+    return {str(i): _tensor(trace, world, i, with_values=i in with_values) for i in world.tensors}
+
+
+def _tensor(trace: Trace, world: World, tensor_id: int, *, with_values: bool) -> StateTensor:
     now = world.tensors[tensor_id]
     view = trace.views[now.view]
     return StateTensor(
@@ -398,7 +415,7 @@ def _tensor(trace: Trace, world: World, tensor_id: int) -> StateTensor:
         grad_fn=now.grad_fn,
         grad=now.grad,
         version=now.version,
-        values=world.values_of(tensor_id, view),
+        values=world.values_of(tensor_id, view) if with_values else None,
         traits=traits_of(view, now.quantizer, world.traits.get(tensor_id, ())),
         unobserved=tensor_id in world.unobserved_tensors
         or (tensor_id not in world.values and now.storage in world.unobserved_storages),

@@ -162,7 +162,7 @@ def elements(tensor: StateTensor) -> list[tuple[tuple[int, ...], int, str]]:
         if len(index) == len(tensor.stride or ()):
             found.append((index, cell, number_text(values)))
             return
-        for i, inner in enumerate(values):
+        for i, inner in enumerate(values if isinstance(values, list) else ()):
             walk(inner, (*index, i), cell + i * (tensor.stride or ())[len(index)])
 
     walk(tensor.values, (), tensor.storage_offset)
