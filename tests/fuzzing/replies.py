@@ -117,6 +117,9 @@ class _Puppet:
     async def announced(self) -> None:
         return
 
+    def pid_here(self) -> None:
+        return
+
     async def ended(self) -> Exit:
         return Exit(9 if self.killed else self._status, 0.1)
 

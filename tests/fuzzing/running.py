@@ -111,5 +111,9 @@ def each_program(kind: str, count: int, visit: Callable[[str], object], number: 
         suppress_health_check=list(HealthCheck),
     )
     strategy: st.SearchStrategy[str] = KINDS[kind]
-    test = told(given(strategy)(lambda source: visit(source) and None))
+
+    def each(source: str) -> None:
+        visit(source)
+
+    test = told(given(strategy)(each))
     (test if number is None else seed(number)(test))()
