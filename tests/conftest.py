@@ -9,6 +9,7 @@ import torch
 from tensor_anatomy.execution.assembly import Assembly
 from tensor_anatomy.execution.framing import decode_chunk
 from tensor_anatomy.schema import Environment, Limits, RunRequest, Trace
+from tensor_anatomy.schema.run import DeviceChoice
 from tensor_anatomy.schema.replay import state_document
 from tensor_anatomy.tracing.session import record_program
 
@@ -27,11 +28,18 @@ LIMITS = Limits(
 )
 
 
-def record(source: str, *, seed: int = 0, limits: Limits = LIMITS, confined: bool = True) -> Trace:
+def record(
+    source: str,
+    *,
+    seed: int = 0,
+    limits: Limits = LIMITS,
+    confined: bool = True,
+    device: DeviceChoice = "cpu",
+) -> Trace:
     """Trace a program in this process; fails the test on any fault of the tracer itself."""
     payloads: list[bytes] = []
     faults: list[str] = []
-    request = RunRequest(source=source, device="cpu", seed=seed, limits=limits, observed=True)
+    request = RunRequest(source=source, device=device, seed=seed, limits=limits, observed=True)
     record_program(request, payloads.append, confined=confined, faults=faults)
     assert not faults, faults
     assembly = Assembly(source, Environment(torch="", python="", device="cpu", simulated=False, seed=seed))

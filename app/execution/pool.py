@@ -22,7 +22,7 @@ from .running import Running
 from .turns import Turns
 from .zygote_client import ZygoteClient
 
-DEVICES = ("cpu",)
+DEVICES = ("cpu", "simulated-cuda")
 """A real GPU is not among them: its driver cannot be bounded from here."""
 
 Inbox = asyncio.Queue[Chunk | Trace | BaseException]

@@ -10,7 +10,8 @@ from pydantic import Field
 from .base import Record
 
 DeviceChoice = Literal["auto", "cpu", "cuda", "simulated-cuda"]
-"""Where a program may put tensors. `auto` means: the real device if it is there and allowed."""
+"""Where a program may put tensors. `auto`: a program that names CUDA has it, the real device if it is there
+and allowed, else a simulated one; any other program runs on the CPU."""
 
 
 class TraceRequest(Record):
@@ -55,6 +56,12 @@ class Limits(Record):
 
     value_elements: int
     """Tensors up to this size have their values recorded, larger ones a summary."""
+
+    device_bytes: int = 64 << 20
+    """Memory of each simulated device."""
+
+    devices: int = 1
+    """Simulated devices there are."""
 
 
 class RunRequest(Record):

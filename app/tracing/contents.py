@@ -51,7 +51,7 @@ class Contents:
     def look_at_bytes(self, t: Any, row: StorageRow) -> None:
         """Compare a storage's bytes with what was last seen of them. Its size and address are known."""
         nbytes, address = row.nbytes, row.address
-        if row.device != "cpu":
+        if row.device not in reading.readable_devices:
             return
         if nbytes > self.small_bytes:
             self._look_at_large(t, row)
@@ -126,7 +126,7 @@ class Contents:
         key = state[0]
         decodable = (
             storage is not None
-            and storage.device == "cpu"
+            and storage.device in reading.readable_devices
             and storage.nbytes <= self.small_bytes
             and key[4] == "torch.strided"
             and key[0] is not None
@@ -137,7 +137,8 @@ class Contents:
                 row.valued = False
                 self._emit_values(row, None, None)
             return
-        if key[5] != "cpu" or (storage is not None and storage.device != "cpu"):
+        readable = reading.readable_devices
+        if key[5] not in readable or (storage is not None and storage.device not in readable):
             return
         if storage is not None and state[5] is None and key[4] == "torch.strided":
             self._look_at_part_of_large(t, row, storage, state)

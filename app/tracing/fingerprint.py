@@ -142,7 +142,7 @@ def _digest(t: Any) -> int | None:
     storage = _storage(t)
     if storage is None or not _has_plain_elements(t):
         return zlib.crc32(repr(reading.nested_values(t)).encode())
-    address = storage.data_ptr() if storage.device.type == "cpu" else 0
+    address = storage.data_ptr() if _is_readable(storage) else 0
     if not address or not reading.is_readable(t, storage.nbytes(), address):
         return None
     size = reading.element_size(t)
@@ -151,6 +151,10 @@ def _digest(t: Any) -> int | None:
     if reading.numel(t) <= _MOST_ELEMENTS:
         return zlib.crc32(repr(reading.nested_values(t)).encode())
     return reading.digest(address, storage.nbytes())
+
+
+def _is_readable(storage: Any) -> bool:
+    return reading.device_name(storage.device) in reading.readable_devices
 
 
 def _has_plain_elements(t: Any) -> bool:
@@ -166,6 +170,6 @@ def _contents(path: str, t: Any) -> dict[str, Any]:
     data = values = None
     if storage is None or not _has_plain_elements(t):
         values = reading.nested_values(t)
-    elif storage.device.type == "cpu" and storage.data_ptr() and storage.nbytes() <= _LARGEST_CONTENTS:
+    elif _is_readable(storage) and storage.data_ptr() and storage.nbytes() <= _LARGEST_CONTENTS:
         data = base64.b64encode(reading.read_bytes(storage.data_ptr(), storage.nbytes())).decode()
     return {"name": path, "data": data, "values": values}

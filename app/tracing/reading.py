@@ -28,6 +28,11 @@ def _getter(name: str) -> Any:
 get_shape = _getter("shape")
 get_dtype = _getter("dtype")
 get_device = _getter("device")
+"""Where a tensor is; a simulation of devices puts its own in place for the length of a run."""
+
+readable_devices: frozenset[str] = frozenset({"cpu"})
+"""Devices whose memory can be read here, by name."""
+
 get_layout = _getter("layout")
 get_requires_grad = _getter("requires_grad")
 get_is_leaf = _getter("is_leaf")

@@ -36,6 +36,7 @@ from .ops import ApiMode, OpMode
 from .output import Redirected
 from .rows import Running
 from .script import Overheard, OwnScript, interruptible
+from .simulated_cuda import SimulatedCuda, mentions_cuda
 from .statements import PROGRAM, Columns, StatementMap
 from .storage import Ledger
 from .stream import Stream
@@ -68,11 +69,12 @@ def record_program(
     """
     source = request.source.removeprefix("\ufeff")
     stream = Stream(send, request.limits.trace_bytes)
+    simulation = _simulation(request, source)
     environment = {
         "torch": str(torch.__version__),
         "python": platform.python_version(),
-        "device": "cpu",
-        "simulated": False,
+        "device": "cpu" if simulation is None else "simulated-cuda",
+        "simulated": simulation is not None,
         "seed": request.seed,
     }
     try:
@@ -87,11 +89,23 @@ def record_program(
     if request.seed is not None:
         seed_generators(request.seed)
     run = _Run(code, source, statements, request, stream, own)
-    outcome = run.watched(confined) if request.observed else run.plain(confined)
+    with nullcontext() if simulation is None else simulation:
+        if simulation is not None:
+            simulation.seed(request.seed or 0)
+        outcome = run.watched(confined) if request.observed else run.plain(confined)
     stream.close(outcome, run.fingerprint)
     if faults is not None:
         faults.extend(run.faults)
     return run.error
+
+
+def _simulation(request: RunRequest, source: str) -> SimulatedCuda | None:
+    """The devices a program runs on, if they are simulated."""
+    asked = request.device
+    if asked == "simulated-cuda" or (asked == "auto" and mentions_cuda(source)):
+        limits = request.limits
+        return SimulatedCuda(limits.devices, limits.device_bytes, watched=request.observed)
+    return None
 
 
 def seed_generators(seed: int) -> None:

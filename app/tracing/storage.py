@@ -249,7 +249,7 @@ class Ledger:
     def _check_size(self, t: Any, row: StorageRow) -> None:
         """A storage may have been resized or moved."""
         nbytes, address, device = _size_and_place(reading.storage_of(t), _has_address(t))
-        if nbytes == row.nbytes and address == row.address:
+        if nbytes == row.nbytes and address == row.address and device == row.device:
             return
         self._count(row, -1)
         resized = nbytes != row.nbytes
@@ -280,7 +280,7 @@ class Ledger:
         storage = row.storage
         if storage is None or row.valued:
             self.update(t)
-        elif storage.device == "cpu" and storage.nbytes <= self._contents.small_bytes:
+        elif storage.device in reading.readable_devices and storage.nbytes <= self._contents.small_bytes:
             self._check_size(t, storage)
             self._contents.look_at_bytes(t, storage)
 

@@ -1,0 +1,100 @@
+"""A simulated CUDA device for a PyTorch that was built without CUDA: real values, real autograd, no GPU.
+
+Tensors stay ordinary CPU tensors; a label says on which device each storage is (`labels`). One mode below
+autograd propagates labels, checks operands in the words of CUDA (`dispatch`, `checks`) and takes memory from
+a model of the caching allocator (`allocator`); what programs ask of devices by name is replaced in torch for
+the length of the run (`moves`, `factories`, `runtime`) and put back (`patches`).
+
+The other way was tried: a wrapper subclass on PyTorch's private-use backend. It is a second device to C++,
+which brings errors of its own name, and loses what this product shows: wrappers have no storage to share, to
+read or to weigh, `grad_fn` names are other ones, an optimizer sees no parameters it knows, and autograd
+starts a thread per device. A label costs none of that. Its price is that C++ knows nothing of the device:
+what PyTorch does in C++ by device (a gradient brought back by `.to`, a tensor made in passing, the generator
+that is drawn from) is done here, and what is not simulated must say so.
+
+Simulated or not, a run is the same watched and unwatched: the simulation is part of it.
+"""
+
+import ast
+import re
+from types import TracebackType
+from typing import Any
+
+import torch
+from torch.utils._device import _device_constructors
+
+from .. import reading
+from .factories import put_factories
+from .labels import CPU
+from .machine import Machine
+from .moves import put_moves
+from .patches import Patches
+from .runtime import put_runtime
+
+_NAMES_CUDA = re.compile(r"(torch\.)?cuda(:\d*|\..*)?")
+
+
+def mentions_cuda(source: str) -> bool:
+    """A program names CUDA: as a device in a string, or as an attribute or name; comments do not count.
+
+    >>> mentions_cuda("x.to('cuda:0')"), mentions_cuda("# cuda"), mentions_cuda("print('barracuda')")
+    (True, False, False)
+    """
+    if "cuda" not in source:
+        return False
+    try:
+        tree = ast.parse(source)
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return False
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Attribute) and node.attr == "cuda":
+            return True
+        written = node.value if isinstance(node, ast.Constant) else None
+        if isinstance(written, str) and _NAMES_CUDA.fullmatch(written):
+            return True
+        if isinstance(node, (ast.Import, ast.ImportFrom)) and "cuda" in ast.unparse(node):
+            return True
+    return False
+
+
+class SimulatedCuda:
+    """While entered, the process has simulated CUDA devices.
+
+    Args:
+        devices: How many.
+        capacity: Bytes each has.
+        watched: The tracer's own mode is entered within.
+    """
+
+    def __init__(self, devices: int, capacity: int, *, watched: bool) -> None:
+        self.machine = Machine(devices, capacity, alone=not watched)
+        self._patches = Patches()
+
+    def __enter__(self) -> "SimulatedCuda":
+        machine, patches = self.machine, self._patches
+        _device_constructors()  # remembers PyTorch's own functions, not ours
+        put_factories(machine, patches)
+        put_moves(machine, patches)
+        put_runtime(machine, patches)
+        labels = machine.labels
+        real_device = reading.get_device
+
+        def get_device(t: Any) -> torch.device:
+            place = labels.of(t)
+            return real_device(t) if place is CPU else place
+
+        patches.put(reading, "get_device", get_device)
+        patches.put(reading, "readable_devices", frozenset({"cpu", *map(str, labels.devices)}))
+        machine.mode.__enter__()  # type: ignore[no-untyped-call]
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, where: TracebackType | None
+    ) -> None:
+        self.machine.mode.__exit__(kind, error, where)  # type: ignore[no-untyped-call]
+        self._patches.undo()
+        self.machine.labels.forget()
+
+    def seed(self, seed: int) -> None:
+        """Seed the generators of all devices."""
+        self.machine.generators.seed_all(seed)

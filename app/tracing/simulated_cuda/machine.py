@@ -1,0 +1,103 @@
+"""The simulated machine: devices, which is current, where the running call puts what it makes.
+
+The one object that the replaced functions share. It knows of labels and of the mode below autograd; the
+functions themselves are in `moves`, `factories` and `runtime`.
+"""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import torch
+from torch.utils import _device
+
+from .dispatch import DeviceMode
+from .generators import Generators
+from .labels import CPU, Labels
+
+_to: Any = torch._C.TensorBase.to
+
+_NO_SUCH_DEVICE = (
+    "CUDA error: invalid device ordinal\n"
+    "GPU device may be out of range, do you have enough GPUs?\n"
+    "Search for `cudaErrorInvalidDevice' in "
+    "https://docs.nvidia.com/cuda/cuda-runtime-api/group__CUDART__TYPES.html for more information.\n"
+    "CUDA kernel errors might be asynchronously reported at some other API call, so the stacktrace below "
+    "might be incorrect.\n"
+    "For debugging consider passing CUDA_LAUNCH_BLOCKING=1\n"
+    "Compile with `TORCH_USE_CUDA_DSA` to enable device-side assertions.\n"
+)
+
+
+class Machine:
+    """Simulated devices and who is on them.
+
+    Args:
+        devices: How many there are.
+        capacity: Bytes each has.
+        alone: No tracer watches: what it corrects must be corrected here.
+    """
+
+    def __init__(self, devices: int, capacity: int, *, alone: bool) -> None:
+        self.labels = Labels(devices, capacity)
+        self.generators = Generators(devices)
+        self.mode = DeviceMode(self.labels, self.generators, keeps_versions=alone)
+        self.current = 0
+        """Number of the device that `cuda` means."""
+
+    def device(self, asked: Any) -> torch.device:
+        """What a program calls a device, as one with a number.
+
+        Raises:
+            RuntimeError: There is no such device.
+        """
+        if isinstance(asked, int) and not isinstance(asked, bool):
+            asked = torch.device("cuda", asked)
+        elif not isinstance(asked, torch.device):
+            asked = torch.device(asked)
+        if asked.type != "cuda":
+            return CPU if asked.type == "cpu" else asked
+        index = self.current if asked.index is None else asked.index
+        if not 0 <= index < len(self.labels.devices):
+            raise torch.AcceleratorError(_NO_SUCH_DEVICE)
+        return self.labels.devices[index]
+
+    def default(self) -> torch.device | None:
+        """Where factories put tensors that name no device, if the program chose."""
+        chosen = _device.CURRENT_DEVICE
+        return None if chosen is None else self.device(chosen)
+
+    @contextmanager
+    def making_on(self, place: torch.device) -> Iterator[None]:
+        """While entered, ops put what they make on a device."""
+        mode = self.mode
+        before, mode.target = mode.target, place
+        try:
+            yield
+        finally:
+            mode.target = before
+
+    def move(self, t: Any, place: torch.device, dtype: Any = None, memory_format: Any = None) -> Any:
+        """A copy of a tensor on another device; gradients come back to where it was.
+
+        PyTorch's own `ToCopyBackward0` sees CPU tensors at both ends and would copy nothing.
+        """
+        source = self.labels.of(t)
+        with self.making_on(place):
+            out = _to(t, dtype or t.dtype, copy=True, memory_format=memory_format or torch.preserve_format)
+        node = out.grad_fn
+        if node is not None and source != place:
+            self.bring_back(node, 0, source)
+        return out
+
+    def bring_back(self, node: Any, position: int, place: torch.device) -> None:
+        """Have one of the gradients that a node computes copied to a device."""
+        labels = self.labels
+
+        def hook(grads: Any, _: Any) -> Any:
+            grad = grads[position] if position < len(grads) else None
+            if grad is None or labels.of(grad) == place:
+                return None
+            return (*grads[:position], self.move(grad, place), *grads[position + 1 :])
+
+        node.register_hook(hook)

@@ -1,0 +1,163 @@
+"""The statistics of `torch.cuda.memory`, from the model of the caching allocator.
+
+PyTorch's own Python code makes `memory_allocated`, `max_memory_reserved`, `memory_summary` and the rest
+from one table, which is made here.
+"""
+
+from typing import Any
+
+import torch
+
+from .allocator import Allocator
+from .labels import SIMULATED
+from .machine import Machine
+from .patches import Patches
+
+
+def put_memory(machine: Machine, patches: Patches) -> None:
+    """Replace what memory statistics are made from, and what changes them."""
+    labels = machine.labels
+    memory_module = torch.cuda.memory
+
+    def memory_of(device: Any = None) -> Allocator:
+        labels.sweep()
+        index = machine.current if device is None else machine.device(device).index
+        return labels.memories[index or 0]
+
+    def nested(device: Any = None) -> dict[str, Any]:
+        return _table(memory_of(device))
+
+    def empty_cache() -> None:
+        labels.sweep()
+        for memory in labels.memories:
+            memory.empty_cache()
+
+    def info(device: Any = None) -> tuple[int, int]:
+        memory = memory_of(device)
+        return memory.capacity - memory.reserved, memory.capacity
+
+    def set_fraction(fraction: float, device: Any = None) -> None:
+        if not isinstance(fraction, float):
+            raise TypeError("Invalid type for fraction argument, must be `float`")
+        if not 0 <= fraction <= 1:
+            raise ValueError(f"Invalid fraction value: {fraction}. Allowed range: 0~1")
+        memory = memory_of(device)
+        memory.limit = int(memory.capacity * fraction)
+
+    real_summary = memory_module.memory_summary
+
+    def summary(device: Any = None, abbreviated: bool = False) -> str:
+        said = real_summary(device=device, abbreviated=abbreviated)
+        return f"{SIMULATED}a model of the caching allocator, no GPU\n{said}"
+
+    def snapshot(*args: Any, **kwargs: Any) -> list[dict[str, Any]]:
+        labels.sweep()
+        return [
+            _segment(segment, device)
+            for device, memory in enumerate(labels.memories)
+            for segment in memory.segments
+        ]
+
+    functions = {
+        "memory_stats_as_nested_dict": nested,
+        "empty_cache": empty_cache,
+        "mem_get_info": info,
+        "reset_peak_memory_stats": lambda device=None: memory_of(device).reset_peaks(),
+        "reset_max_memory_allocated": lambda device=None: memory_of(device).reset_peaks(),
+        "reset_max_memory_cached": lambda device=None: memory_of(device).reset_peaks(),
+        "reset_accumulated_memory_stats": lambda device=None: None,
+        "set_per_process_memory_fraction": set_fraction,
+        "get_per_process_memory_fraction": lambda device=None: (
+            memory_of(device).limit / memory_of(device).capacity
+        ),
+        "memory_summary": summary,
+        "memory_snapshot": snapshot,
+        "get_allocator_backend": lambda: "native",
+        "_record_memory_history": lambda *args, **kwargs: None,
+    }
+    for name, function in functions.items():
+        for owner in (memory_module, torch.cuda):
+            if hasattr(owner, name):
+                patches.put(owner, name, function)
+    accelerator = {
+        "empty_cache": empty_cache,
+        "get_memory_info": info,
+        "memory_stats": torch.cuda.memory_stats,
+        "memory_allocated": torch.cuda.memory_allocated,
+        "max_memory_allocated": torch.cuda.max_memory_allocated,
+        "memory_reserved": torch.cuda.memory_reserved,
+        "max_memory_reserved": torch.cuda.max_memory_reserved,
+        "reset_peak_memory_stats": functions["reset_peak_memory_stats"],
+        "reset_accumulated_memory_stats": functions["reset_accumulated_memory_stats"],
+    }
+    for name, function in accelerator.items():
+        patches.put(torch.accelerator, name, function)
+
+
+def _table(memory: Allocator) -> dict[str, Any]:
+    """What `torch._C._cuda_memoryStats` answers, of one device.
+
+    Peaks and totals are kept for all pools together.
+    """
+
+    def figures(kind: str) -> dict[str, dict[str, int]]:
+        pools = {"all": None, "large_pool": False, "small_pool": True}
+        return {name: _figures(memory, kind, small) for name, small in pools.items()}
+
+    none = {"current": 0, "peak": 0, "allocated": 0, "freed": 0}
+    kinds = (
+        "allocated_bytes",
+        "active_bytes",
+        "requested_bytes",
+        "reserved_bytes",
+        "inactive_split_bytes",
+        "allocation",
+        "active",
+        "segment",
+        "inactive_split",
+    )
+    return {
+        **{kind: figures(kind) for kind in kinds},
+        "oversize_allocations": none,
+        "oversize_segments": none,
+        "num_alloc_retries": memory.retries,
+        "num_ooms": memory.failures,
+        "max_split_size": -1,
+    }
+
+
+def _figures(memory: Allocator, kind: str, small: bool | None) -> dict[str, int]:
+    segments = [s for s in memory.segments if small is None or s.small is small]
+    blocks = [block for segment in segments for block in segment.blocks]
+    used = [block for block in blocks if not block.free]
+    loose = [b for s in segments for b in s.blocks if b.free and len(s.blocks) > 1]
+    current = {
+        "reserved_bytes": sum(s.size for s in segments),
+        "segment": len(segments),
+        "inactive_split_bytes": sum(b.size for b in loose),
+        "inactive_split": len(loose),
+        "allocation": len(used),
+        "active": len(used),
+    }.get(kind, sum(b.size for b in used))
+    peak = total = freed = current
+    if small is None:
+        if kind in ("allocated_bytes", "active_bytes", "requested_bytes"):
+            peak, total, freed = memory.peak_allocated, memory.total_allocated, memory.total_freed
+        elif kind == "reserved_bytes":
+            peak = memory.peak_reserved
+        elif kind in ("allocation", "active"):
+            total, freed = memory.allocations, memory.allocations - current
+    return {"current": current, "peak": max(peak, current), "allocated": total, "freed": freed}
+
+
+def _segment(segment: Any, device: int) -> dict[str, Any]:
+    return {
+        "device": device,
+        "address": segment.number << 32,
+        "total_size": segment.size,
+        "allocated_size": sum(block.size for block in segment.blocks if not block.free),
+        "segment_type": "small" if segment.small else "large",
+        "blocks": [
+            {"size": b.size, "state": "inactive" if b.free else "active_allocated"} for b in segment.blocks
+        ],
+    }

@@ -1,0 +1,263 @@
+"""`torch.cuda`, `torch.accelerator` and what else speaks of devices, for simulated ones.
+
+Statistics come from the model of the caching allocator, through PyTorch's own Python code wherever that
+computes them from others. Everything is over when it returns: streams order nothing, events measure nothing.
+"""
+
+from types import SimpleNamespace
+from typing import Any
+
+import torch
+
+from .generators import Generator
+from .labels import CPU, SIMULATED
+from .machine import Machine
+from .memory import put_memory
+from .patches import Patches, not_simulated
+from .streams import put_streams
+
+NAME = "Simulated CUDA device"
+_NO_CLOCK = "It computes on the CPU, and how long that takes says nothing about a GPU."
+
+
+def put_runtime(machine: Machine, patches: Patches) -> None:
+    """Replace the functions of `torch.cuda` and `torch.accelerator`."""
+    cuda = torch.cuda
+    count = len(machine.labels.devices)
+    _put_devices(machine, patches)
+    put_memory(machine, patches)
+    put_streams(machine, patches)
+    _put_randomness(machine, patches)
+    _put_autocast(patches)
+    _put_types(machine, patches)
+    _put_compiler(patches)
+    patches.put(cuda, "_lazy_init", _refuse)
+    patches.put(torch.backends.cudnn, "is_acceptable", lambda tensor: False)
+    grouped = torch._C._group_tensors_by_device_and_dtype
+
+    def group(tensors: Any, *rest: Any, **kwargs: Any) -> Any:
+        groups = grouped(tensors, *rest, **kwargs)
+        return {(_device_of_group(lists, d), dtype): lists for (d, dtype), lists in groups.items()}
+
+    patches.put(torch._C, "_group_tensors_by_device_and_dtype", group)
+    _refuse_what_is_not_there(patches, count)
+
+
+def _device_of_group(lists: Any, otherwise: Any) -> Any:
+    first = next((t for each in lists[0] for t in each if t is not None), None)
+    return otherwise if first is None else first.device
+
+
+def _refuse() -> None:
+    raise not_simulated("this function of torch.cuda", "There is no GPU.")
+
+
+def _refuse_what_is_not_there(patches: Patches, count: int) -> None:
+    reasons = {
+        "CUDAGraph": "Nothing is queued, so there is nothing to capture.",
+        "graph": "Nothing is queued, so there is nothing to capture.",
+        "make_graphed_callables": "Nothing is queued, so there is nothing to capture.",
+        "MemPool": "There is one pool.",
+        "cudart": "There is no CUDA runtime.",
+        "utilization": _NO_CLOCK,
+        "temperature": "There is no GPU.",
+        "power_draw": "There is no GPU.",
+        "clock_rate": "There is no GPU.",
+        "memory_usage": "There is no GPU.",
+        "list_gpu_processes": "There is no GPU.",
+    }
+    for name, why in reasons.items():
+        patches.put(torch.cuda, name, _refusing(f"torch.cuda.{name}", why))
+
+
+def _refusing(what: str, why: str) -> Any:
+    def refuse(*args: Any, **kwargs: Any) -> Any:
+        raise not_simulated(what, why)
+
+    return refuse
+
+
+def _put_devices(machine: Machine, patches: Patches) -> None:
+    cuda, accelerator = torch.cuda, torch.accelerator
+    count = len(machine.labels.devices)
+
+    def number(device: Any = None) -> int:
+        if device is None or device == -1:
+            return machine.current
+        return int(machine.device(device).index or 0)
+
+    def set_device(device: Any) -> None:
+        place = machine.device(device)
+        if place.type == "cuda":
+            machine.current = place.index
+
+    def exchange(index: int) -> int:
+        before = machine.current
+        if index >= 0:
+            machine.current = machine.device(index).index
+        return before
+
+    def properties(device: Any = None) -> Any:
+        memory = machine.labels.memories[number(device)]
+        return SimpleNamespace(
+            name=NAME,
+            total_memory=memory.capacity,
+            major=0,
+            minor=0,
+            multi_processor_count=0,
+            is_integrated=0,
+            is_multi_gpu_board=0,
+        )
+
+    def supports_bf16(including_emulation: bool = True) -> bool:
+        return True
+
+    functions = {
+        "is_available": lambda: True,
+        "_is_compiled": lambda: True,
+        "is_initialized": lambda: True,
+        "init": lambda: None,
+        "device_count": lambda: count,
+        "current_device": lambda: machine.current,
+        "set_device": set_device,
+        "_exchange_device": exchange,
+        "_maybe_exchange_device": exchange,
+        "synchronize": lambda device=None: number(device) and None,
+        "ipc_collect": lambda: None,
+        "get_device_name": lambda device=None: f"{NAME} {number(device)}" if count > 1 else NAME,
+        "get_device_capability": lambda device=None: (number(device) * 0, 0),
+        "get_device_properties": properties,
+        "can_device_access_peer": lambda device, peer: number(device) != number(peer),
+        "is_bf16_supported": supports_bf16,
+        "is_tf32_supported": lambda: False,
+        "get_arch_list": list,
+    }
+    for name, function in functions.items():
+        patches.put(cuda, name, function)
+    kind = torch.device("cuda")
+    for name, function in {
+        "is_available": lambda: True,
+        "device_count": lambda: count,
+        "current_accelerator": lambda check_available=False: kind,
+        "current_device_index": lambda: machine.current,
+        "current_device_idx": lambda: machine.current,
+        "set_device_index": set_device,
+        "set_device_idx": set_device,
+        "synchronize": lambda device=None: None,
+    }.items():
+        patches.put(accelerator, name, function)
+
+
+def _put_randomness(machine: Machine, patches: Patches) -> None:
+    generators = machine.generators
+
+    def own(device: Any = "cuda") -> Any:
+        place = machine.device(device)
+        return generators.default[place.index if place.type == "cuda" else machine.current]
+
+    def seed_all(seed: int) -> None:
+        generators.seed_all(int(seed))
+
+    functions = {
+        "manual_seed": lambda seed: own().manual_seed(int(seed)) and None,
+        "manual_seed_all": seed_all,
+        "seed": lambda: own().seed() and None,
+        "seed_all": lambda: seed_all(own().seed()),
+        "initial_seed": lambda: own().initial_seed(),
+        "get_rng_state": lambda device="cuda": own(device).get_state(),
+        "get_rng_state_all": lambda: [each.get_state() for each in generators.default],
+        "set_rng_state": lambda new_state, device="cuda": own(device).set_state(new_state) and None,
+        "set_rng_state_all": lambda new_states: (
+            [each.set_state(state) for each, state in zip(generators.default, new_states, strict=False)]
+            and None
+        ),
+    }
+    for owner in (torch.cuda, torch.cuda.random):
+        for name, function in functions.items():
+            patches.put(owner, name, function)
+    patches.put(torch.cuda, "default_generators", tuple(generators.default))
+    patches.put(torch.cuda, "_is_in_bad_fork", lambda: False)
+    patches.put(Generator, "make_device", machine.device)
+    patches.put(torch, "Generator", Generator)
+
+
+def _put_autocast(patches: Patches) -> None:
+    """`autocast("cuda")` casts by the lists of the CPU's: what is on a simulated device is computed there."""
+    real = {
+        name: getattr(torch, name)
+        for name in (
+            "set_autocast_enabled",
+            "is_autocast_enabled",
+            "set_autocast_dtype",
+            "get_autocast_dtype",
+        )
+    }
+    wanted: dict[str, list[Any]] = {
+        "cuda": [False, torch.float16],
+        "cpu": [real["is_autocast_enabled"]("cpu"), real["get_autocast_dtype"]("cpu")],
+    }
+
+    def apply() -> None:
+        enabled, dtype = wanted["cuda"] if wanted["cuda"][0] else wanted["cpu"]
+        real["set_autocast_enabled"]("cpu", enabled)
+        real["set_autocast_dtype"]("cpu", dtype)
+
+    def setter(name: str, field: int) -> Any:
+        def set_it(kind: Any, value: Any = None) -> None:
+            if value is None:  # the old form speaks of CUDA
+                kind, value = "cuda", kind
+            if kind in wanted:
+                wanted[kind][field] = value
+                apply()
+            else:
+                real[name](kind, value)
+
+        return set_it
+
+    def getter(name: str, field: int) -> Any:
+        def get_it(kind: str = "cuda") -> Any:
+            return wanted[kind][field] if kind in wanted else real[name](kind)
+
+        return get_it
+
+    for field, name in enumerate(("autocast_enabled", "autocast_dtype")):
+        get = "is_autocast_enabled" if field == 0 else "get_autocast_dtype"
+        patches.put(torch, f"set_{name}", setter(f"set_{name}", field))
+        patches.put(torch, get, getter(get, field))
+    patches.put(torch, "get_autocast_gpu_dtype", lambda: wanted["cuda"][1])
+
+
+class _OldKind(type):
+    """`torch.cuda.FloatTensor`: an old name for a dtype on the device."""
+
+    dtype: torch.dtype
+    machine: Machine
+
+    def __call__(cls, *args: Any, **kwargs: Any) -> Any:
+        plain = getattr(torch, cls.__name__)
+        place = cls.machine.device("cuda")
+        with cls.machine.making_on(CPU):
+            made = plain(*args, **kwargs)
+        return cls.machine.move(made, place)
+
+    def __instancecheck__(cls, it: Any) -> bool:
+        return isinstance(it, torch.Tensor) and bool(it.is_cuda) and it.dtype == cls.dtype
+
+
+def _put_types(machine: Machine, patches: Patches) -> None:
+    for name, old in list(vars(torch.cuda).items()):
+        if name.endswith("Tensor") and isinstance(old, type) and hasattr(torch, name):
+            about = {"dtype": old.dtype, "machine": machine, "__module__": "torch.cuda"}  # type: ignore[attr-defined]
+            patches.put(torch.cuda, name, _OldKind(name, (), about))
+
+
+def _put_compiler(patches: Patches) -> None:
+    """Compiled code would not ask the simulation where its tensors are: it runs as it is written."""
+
+    def run_as_written(model: Any = None, **options: Any) -> Any:
+        if model is None:
+            return lambda function: run_as_written(function, **options)
+        print(f"[{SIMULATED}torch.compile compiles nothing, the code runs as it is written]")
+        return model
+
+    patches.put(torch, "compile", run_as_written)
