@@ -9,8 +9,8 @@ import torch
 from tensor_anatomy.execution.assembly import Assembly
 from tensor_anatomy.execution.framing import decode_chunk
 from tensor_anatomy.schema import Environment, Limits, RunRequest, Trace
-from tensor_anatomy.schema.run import DeviceChoice
 from tensor_anatomy.schema.replay import state_document
+from tensor_anatomy.schema.run import DeviceChoice
 from tensor_anatomy.tracing.session import record_program
 
 torch.set_num_threads(1)  # a parallel region here would hang ops in the children that tests fork

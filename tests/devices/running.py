@@ -68,9 +68,7 @@ def run(source: str, device: DeviceChoice = "auto", *, compare: bool = True, **l
         request = RunRequest(source=program, device=device, seed=0, limits=bounds, observed=True)
         record_program(request, take, faults=faults)
         assert not faults, faults
-        assembly = Assembly(
-            program, Environment(torch="", python="", device="cpu", simulated=False, seed=0)
-        )
+        assembly = Assembly(program, Environment(torch="", python="", device="cpu", simulated=False, seed=0))
         for chunk in chunks:
             assembly.add(chunk)
         assert assembly.closing is not None
