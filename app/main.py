@@ -71,6 +71,8 @@ class PoolRunner:
                 sandboxes=pool.slots,
                 places=pool.places,
                 evicted=pool.evicted,
+                prepared=pool.prepared,
+                unforked=pool.unforked,
             ),
         )
 
@@ -113,6 +115,7 @@ def create_app(settings: Settings | None = None) -> FastAPI:
         turns=_turns(settings),
         compare=settings.compare,
         zygote=ZygoteClient(settings.profile),
+        prepare=settings.prepare,
     )
 
     store = None if settings.cache is None else Store.open(settings.cache, most_bytes=settings.cache_bytes)

@@ -57,6 +57,10 @@ class Settings:
     sandboxes: int = field(default_factory=lambda: os.cpu_count() or 1)
     """SANDBOXES: programs that run at the same time; one per core."""
 
+    prepare: bool = True
+    """PREPARE: `0` forks a process for each run when it comes; else two for each sandbox wait, confined,
+    while nothing runs: for the run and the unobserved one. Each takes some 13 MB."""
+
     queue: int = 32
     """QUEUE: requests that may wait for a sandbox; more are refused."""
 
@@ -288,6 +292,7 @@ _VARIABLES: dict[str, tuple[str, Callable[[str], object]]] = {
     "sandbox": ("SANDBOX", _confinement),
     "unsafe_no_sandbox": (UNSAFE, _opt_out),
     "sandboxes": ("SANDBOXES", _count),
+    "prepare": ("PREPARE", _switch),
     "queue": ("QUEUE", _count),
     "client_queue": ("CLIENT_QUEUE", _count),
     "trusted_proxy": ("TRUSTED_PROXY", _proxies),

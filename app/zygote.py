@@ -62,6 +62,26 @@ print(loss, y)
 """
 """Traced once in the zygote, so that children find every code path imported and warm."""
 
+REHEARSAL_LIMITS = Limits(
+    wall_s=60.0,
+    cpu_s=60,
+    memory_bytes=1 << 30,
+    steps_kept=1000,
+    statements=100_000,
+    stdout_kept_bytes=1 << 16,
+    stdout_bytes=1 << 20,
+    trace_bytes=1 << 22,
+    value_elements=1024,
+)
+
+TOUCH = """\
+import torch
+w = torch.ones(2, 2, requires_grad=True)
+y = (w.t() @ w).relu()
+y.sum().backward()
+"""
+"""Traced in a child that waits for its program; it prints nothing and draws no random number."""
+
 
 @dataclass(frozen=True)
 class _Run:
@@ -104,11 +124,13 @@ class Zygote:
             return False
         report, output, result, request = descriptors
         order = json.loads(message)
+        waits = order.pop("waits")
         zygote_pid = os.getpid()
         pid = os.fork()
         if pid == 0:
-            bounds = Confinee(null=self._null, output=output, result=result, zygote_pid=zygote_pid, **order)
-            _live(self._jail, bounds, request)
+            null = request if waits else self._null
+            bounds = Confinee(null=null, output=output, result=result, zygote_pid=zygote_pid, **order)
+            _live(self._jail, bounds, None if waits else request)
         for descriptor in (output, result, request):
             os.close(descriptor)
         self._announce(pid, socket.socket(fileno=report))
@@ -145,16 +167,22 @@ def _end(pidfd: int) -> None:
         signal.pidfd_send_signal(pidfd, signal.SIGKILL)
 
 
-def _live(jail: Jail, bounds: Confinee, request: int) -> NoReturn:
-    """The whole life of a child. Until `jail.enter` returns, the program is bytes nobody looked at."""
+def _live(jail: Jail, bounds: Confinee, request: int | None) -> NoReturn:
+    """The whole life of a child. Until `jail.enter` returns, the program is bytes nobody looked at.
+
+    Without a request it waits for one, confined, on descriptor 0.
+    """
     code = EXIT_NOT_CONFINED
     try:
-        with os.fdopen(request, "rb") as file:
-            program = file.read()
+        program = b"" if request is None else _read(request)
         jail.enter(bounds)
         code = EXIT_FAULT
+        if request is None:
+            _touch()
         # The server knows by this empty frame that the walls stand: the program cannot have sent it.
         _send(b"")
+        if request is None:
+            program = _awaited()
         gc.enable()
         record_program(RunRequest.model_validate_json(program), _send)
         code = 0
@@ -164,6 +192,30 @@ def _live(jail: Jail, bounds: Confinee, request: int) -> NoReturn:
         os.write(2, traceback.format_exc().encode(errors="replace")[-4000:])
     finally:
         os._exit(code)
+
+
+def _read(descriptor: int) -> bytes:
+    with os.fdopen(descriptor, "rb") as file:
+        return file.read()
+
+
+def _touch() -> None:
+    """Trace a small program, so that what every trace writes to is this process's own memory by now."""
+    request = RunRequest(source=TOUCH, device="cpu", seed=0, limits=REHEARSAL_LIMITS, observed=True)
+    record_program(request, lambda payload: None)
+
+
+def _awaited() -> bytes:
+    """The program, once it is there. A child that is not needed any more gets none and ends."""
+    program = _read(os.dup(0))
+    if not program:
+        os._exit(0)
+    # What a program finds on descriptor 0; where no file can be opened, it is the pipe at its end.
+    with suppress(OSError):
+        null = os.open("/dev/null", os.O_RDONLY)
+        os.dup2(null, 0, inheritable=False)
+        os.close(null)
+    return program
 
 
 def _send(payload: bytes) -> None:
@@ -179,19 +231,10 @@ def rehearse() -> None:
     Raises:
         RuntimeError: The process is no longer fit to be forked.
     """
-    limits = Limits(
-        wall_s=60.0,
-        cpu_s=60,
-        memory_bytes=1 << 30,
-        steps_kept=1000,
-        statements=100_000,
-        stdout_kept_bytes=1 << 16,
-        stdout_bytes=1 << 20,
-        trace_bytes=1 << 22,
-        value_elements=1024,
-    )
     for observed in (True, False):
-        request = RunRequest(source=REHEARSAL, device="cpu", seed=0, limits=limits, observed=observed)
+        request = RunRequest(
+            source=REHEARSAL, device="cpu", seed=0, limits=REHEARSAL_LIMITS, observed=observed
+        )
         record_program(request, lambda payload: None)
     torch.compile(lambda x: x.sin() + 1, backend="eager")(torch.ones(3))
     torch._dynamo.reset()

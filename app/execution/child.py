@@ -5,10 +5,13 @@ which cannot hit another process. It does not understand what it reads.
 """
 
 import asyncio
+import fcntl
 import json
 import os
 import signal
 import socket
+import termios
+from array import array
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
@@ -17,6 +20,9 @@ from ..errors import SandboxRestarting
 
 SILENCE_S = 5.0
 """A zygote that has not answered by then is stuck (a program may not be able to stop it, but who knows)."""
+
+CONFINED = bytes(4)
+"""What a child writes first: an empty frame."""
 
 _READ_BYTES = 1 << 16
 
@@ -36,16 +42,35 @@ class Child:
         self._loop = asyncio.get_running_loop()
         self._report = report
         self._pidfd: int | None = None
+        self._silence: asyncio.TimerHandle | None = None
         self._open_pipes = {output, result}
         self._output, self._result = output, result
         self._exit: asyncio.Future[Exit] = self._loop.create_future()
         self._announced: asyncio.Future[None] = self._loop.create_future()
         self._drained = asyncio.Event()
 
-    def listen(self, on_output: Callable[[bytes], None], on_result: Callable[[bytes], None]) -> None:
-        """Begin to read; the callbacks get bytes as they come."""
+    def attend(self) -> None:
+        """Begin to hear when it is there and when it ends."""
         self._report.setblocking(False)
         self._loop.add_reader(self._report, self._hear)
+
+    @property
+    def may_wait(self) -> bool:
+        """It has not ended, as far as is known."""
+        return not self._exit.done()
+
+    @property
+    def is_waiting(self) -> bool:
+        """It lives, and has said no more than that it is confined. To be asked of one that is attended."""
+        if self._pidfd is None or self._exit.done():
+            return False
+        said = array("i", [0])
+        fcntl.ioctl(self._result, termios.FIONREAD, said)
+        return said[0] == len(CONFINED)
+
+    def listen(self, on_output: Callable[[bytes], None], on_result: Callable[[bytes], None]) -> None:
+        """Begin to read; the callbacks get bytes as they come."""
+        self.attend()
         for pipe, callback in ((self._output, on_output), (self._result, on_result)):
             os.set_blocking(pipe, False)
             self._loop.add_reader(pipe, self._read, pipe, callback)
@@ -103,7 +128,10 @@ class Child:
         self._report.close()
         for future in (self._exit, self._announced):
             future.cancel()
+        if self._silence is not None:
+            self._silence.cancel()
         if self._pidfd is not None:
+            self._loop.remove_reader(self._pidfd)
             os.close(self._pidfd)
             self._pidfd = None
 
@@ -147,6 +175,19 @@ class Child:
         said = json.loads(message)
         if "pid" in said:
             self._pidfd = descriptors[0]
+            self._loop.add_reader(self._pidfd, self._died)
             self._announced.set_result(None)
         else:
-            self._exit.set_result(Exit(said["status"], said["cpu_s"]))
+            if not self._exit.done():
+                self._exit.set_result(Exit(said["status"], said["cpu_s"]))
+
+    def _died(self) -> None:
+        """The kernel says so; a zygote that does not say how is stuck."""
+        assert self._pidfd is not None
+        self._loop.remove_reader(self._pidfd)
+        self._silence = self._loop.call_later(SILENCE_S, self._lost)
+
+    def _lost(self) -> None:
+        if not self._exit.done():
+            self._exit.set_exception(SandboxRestarting())
+            self._exit.exception()  # taken note of: nobody may be waiting

@@ -12,3 +12,6 @@ class Order:
 
     memory_bytes: int
     cpu_s: int
+
+    waits: bool = False
+    """The child is made before there is a program for it: confined, it waits for one on its descriptor 0."""

@@ -18,6 +18,7 @@ from ..schema.comparison import PENDING, not_compared
 from .comparison import Ended, compared, why_not
 from .framing import encode_request
 from .order import Order
+from .prepared import Preparing
 from .running import Running
 from .turns import Turns
 from .zygote_client import ZygoteClient
@@ -58,6 +59,12 @@ class PoolStatus:
     evicted: int
     """Requests that gave up their place in the queue to another client, since the start."""
 
+    prepared: int
+    """Children that wait for a program."""
+
+    unforked: int
+    """Runs that found one, since the start."""
+
 
 class Pool:
     """Runs programs, each in a child of its own. Use it with `async with`.
@@ -67,6 +74,7 @@ class Pool:
         turns: Slots and the queue; one slot and no queue if None.
         compare: Hold the end of each run against an unobserved one.
         zygote: Forks the children.
+        prepare: Keep a child ready for each slot while nothing runs.
     """
 
     def __init__(
@@ -76,6 +84,7 @@ class Pool:
         turns: Turns | None = None,
         compare: bool = True,
         zygote: ZygoteClient | None = None,
+        prepare: bool = False,
     ) -> None:
         self._limits = limits
         self._compare = compare
@@ -83,6 +92,14 @@ class Pool:
         self._zygote = zygote or ZygoteClient()
         self._tasks: set[asyncio.Task[None]] = set()
         self._leaving = asyncio.Event()
+        order = Order(slot=0, memory_bytes=limits.memory_bytes, cpu_s=limits.cpu_s)
+        self._preparing = Preparing(
+            self._zygote,
+            order,
+            slots=self._turns.slots if prepare else 0,
+            each=2 if compare else 1,
+            is_idle=self._is_idle,
+        )
 
     async def __aenter__(self) -> "Pool":
         await self.start()
@@ -96,6 +113,7 @@ class Pool:
     async def start(self) -> None:
         """Start the zygote; returns when it is ready or known not to be (see `status`)."""
         await self._zygote.start()
+        self._preparing.idle()
 
     def leave(self) -> None:
         """Begin to end: who waits is refused, who runs gets an answer, nothing is compared any more."""
@@ -108,7 +126,11 @@ class Pool:
         for task in self._tasks:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
+        self._preparing.close()
         await self._zygote.close()
+
+    def _is_idle(self) -> bool:
+        return self._turns.running == self._turns.waiting == 0 and not self._leaving.is_set()
 
     def status(self) -> PoolStatus:
         """Say how things stand. Never raises, never waits."""
@@ -126,6 +148,8 @@ class Pool:
             slots=self._turns.slots,
             places=self._turns.places,
             evicted=self._turns.evicted,
+            prepared=self._preparing.ready,
+            unforked=self._preparing.used,
         )
 
     async def run(
@@ -201,6 +225,8 @@ class Pool:
             inbox.put_nowait(e)
             if isinstance(e, asyncio.CancelledError):
                 raise
+        finally:
+            self._preparing.idle()
 
     async def _compared(
         self, slot: int, request: RunRequest, trace: Trace, ended: Ended | None, inbox: Inbox
@@ -239,7 +265,8 @@ class Pool:
         limits = request.limits
         order = Order(slot=slot, memory_bytes=limits.memory_bytes, cpu_s=limits.cpu_s)
         zygote = self._zygote.pid
-        child = self._zygote.spawn(order, encode_request(request))
+        encoded = encode_request(request)
+        child = self._preparing.take(order, encoded) or self._zygote.spawn(order, encoded)
         try:
             running = Running(child, request, self._environment(request), emit)
             trace = await running.trace()

@@ -25,6 +25,7 @@ from ..profiles import REQUIRED_LAYERS, Profile, ProfileChoice
 from .child import Child
 from .order import Order
 from .orphans import adopt, bury
+from .prepared import Prepared
 from .proof import NotProved, prove
 
 log = logging.getLogger(__name__)
@@ -144,16 +145,35 @@ class ZygoteClient:
             raise SandboxRestarting
         return self._order(self._control, order, request)
 
+    def prepare(self, order: Order) -> Prepared | None:
+        """Have a child forked that waits, confined, for a request; None while there is no zygote."""
+        if self._control is None:
+            return None
+        request, far_request = os.pipe()
+        with suppress(SandboxRestarting):
+            child = self._sent(self._control, order, request)
+            return Prepared(child, far_request, order, self._control)
+        os.close(far_request)
+        return None
+
+    def is_of_this_zygote(self, prepared: Prepared) -> bool:
+        """Whether the zygote that forked it still lives."""
+        return self._control is prepared.made_by
+
     def _order(self, control: socket.socket, order: Order, request: bytes) -> Child:
+        file = os.memfd_create("request")
+        with os.fdopen(os.dup(file), "wb") as writing:
+            writing.write(request)
+        os.lseek(file, 0, os.SEEK_SET)
+        return self._sent(control, order, file)
+
+    def _sent(self, control: socket.socket, order: Order, request: int) -> Child:
+        """Send an order, and the descriptor where the child finds its request, which is closed here."""
         report, far_report = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         output, far_output = os.pipe()
         result, far_result = os.pipe()
-        file = os.memfd_create("request")
-        far = (far_report.fileno(), far_output, far_result, file)
+        far = (far_report.fileno(), far_output, far_result, request)
         try:
-            with os.fdopen(os.dup(file), "wb") as writing:
-                writing.write(request)
-            os.lseek(file, 0, os.SEEK_SET)
             socket.send_fds(control, [json.dumps(asdict(order)).encode()], far)
         except OSError as e:
             for descriptor in (output, result):

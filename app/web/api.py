@@ -141,6 +141,7 @@ def api_router(runner: Runner, source_bytes: int, body_s: float) -> APIRouter:
                     "waiting": status.queue.waiting,
                     "sandboxes": status.queue.sandboxes,
                     "places": status.queue.places,
+                    "prepared": status.queue.prepared,
                 },
             },
             headers={"Cache-Control": "no-store"},

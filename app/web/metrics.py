@@ -86,6 +86,8 @@ class Metrics:
                 "Requests that lost their place in the queue to another client's.",
                 lambda: status().queue.evicted,
             ),
+            ("prepared", "Confined processes that wait for a program.", lambda: status().queue.prepared),
+            ("unforked", "Runs that found such a process.", lambda: status().queue.unforked),
             ("ready", "1 while programs can be run.", lambda: status().state == "ready"),
         ):
             Gauge(f"tensor_anatomy_{name}", words, registry=self.registry).set_function(read)

@@ -30,6 +30,12 @@ class QueueStatus:
     evicted: int = 0
     """Requests that gave up their place to another client's, since the start."""
 
+    prepared: int = 0
+    """Confined processes that wait for a program."""
+
+    unforked: int = 0
+    """Runs that found one, since the start."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class RunnerStatus:

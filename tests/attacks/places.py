@@ -121,7 +121,7 @@ class Server:
             "descriptors of the server": _held(self.process.pid),
             "descriptors of the zygote": _held(self.zygote),
             "children of the server": len(children(self.process.pid)),
-            "runs": len(children(self.zygote)),
+            "runs": len(children(self.zygote)) - self.health()["queue"]["prepared"],
             "/tmp": _listed(self.process.pid, "tmp"),
             "/dev/shm": _listed(self.process.pid, "dev/shm"),
             "zygote": self.zygote,

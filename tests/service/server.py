@@ -192,7 +192,7 @@ async def serving(most_file_bytes: int | None = None, **settings: str) -> AsyncI
         port: int = probe.getsockname()[1]
     command = [sys.executable, "-m", "tensor_anatomy.cli", "serve", "--host", HOST, "--port", str(port)]
     environment = {name: os.environ[name] for name in ("PATH", "HOME", "LANG") if name in os.environ}
-    environment |= {"SANDBOX": "strict", "CACHE": "off", **settings}
+    environment |= {"SANDBOX": "strict", "CACHE": "off", "PREPARE": "0", **settings}
 
     def bound() -> None:
         assert most_file_bytes is not None

@@ -79,7 +79,7 @@ def told(answers: list[Answer]) -> None:
 
 
 async def test_a_server_that_is_told_to_end_answers_who_runs_and_refuses_who_waits() -> None:
-    async with serving(SANDBOXES="1", QUEUE="4", WALL_SECONDS="3") as server:
+    async with serving(SANDBOXES="1", QUEUE="4", WALL_SECONDS="3", PREPARE="1") as server:
         runs = asyncio.create_task(server.client().asks(SLEEPS.format(1.5), stream=True))
         await server.holds(running=1, waiting=0)
         waits = asyncio.create_task(server.client().asks("x = 'waits'"))
