@@ -20,21 +20,27 @@ MODULES = {
     "T6": "t6_player",
     "T7": "t7_weight",
     "LAYERS": "layers",
+    "LOAD": "load",
     "TABLE": "table",
 }
+
+ON_REQUEST = {"ENDURANCE": "endurance"}
+"""What takes many minutes."""
+
+_TARGETS = f"any of {', '.join(MODULES)}; else all of these. On request: {', '.join(ON_REQUEST)}"
 
 
 def main() -> int:
     """Measure; 1 when a measurement failed."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description=(__doc__ or "").strip())
-    parser.add_argument("targets", nargs="*", metavar="TARGET", help=f"any of {', '.join(MODULES)}; else all")
+    parser.add_argument("targets", nargs="*", metavar="TARGET", help=_TARGETS)
     parser.add_argument("--list", action="store_true", help="say what they are")
     options = parser.parse_args()
     wanted = [target.upper() for target in options.targets] or list(MODULES)
-    if unknown := [target for target in wanted if target not in MODULES]:
+    if unknown := [target for target in wanted if target not in {**MODULES, **ON_REQUEST}]:
         parser.error(f"unknown: {', '.join(unknown)}")
     if options.list:
-        for target in wanted:
+        for target in wanted if options.targets else [*MODULES, *ON_REQUEST]:
             print(f"{target}  {_module(target).TITLE}")
         return 0
     print(f"Python {platform.python_version()}, {os.cpu_count()} cores, {platform.machine()}")
@@ -56,7 +62,7 @@ def _measured(target: str) -> int:
 
 
 def _module(target: str) -> ModuleType:
-    return importlib.import_module(f"{__package__}.{MODULES[target]}")
+    return importlib.import_module(f"{__package__}.{({**MODULES, **ON_REQUEST})[target]}")
 
 
 if __name__ == "__main__":

@@ -124,11 +124,13 @@ def memory_mb(pid: int) -> float:
 
 
 @contextmanager
-def serving(*, compare: bool = True) -> Iterator[Server]:
+def serving(*, compare: bool = True, prepare: bool = True, cache: str = "off") -> Iterator[Server]:
     """A server with default settings, ready to run programs; ended when left.
 
     Args:
         compare: Each program is held against an unobserved run of itself, as by default.
+        prepare: Confined processes wait for programs, as by default.
+        cache: Where results are kept.
 
     Raises:
         RuntimeError: It did not become ready, or cannot run programs here.
@@ -138,8 +140,9 @@ def serving(*, compare: bool = True) -> Iterator[Server]:
         port = free.getsockname()[1]
     command = [sys.executable, "-m", "tensor_anatomy.cli", "serve", "--host", HOST, "--port", str(port)]
     environment = {k: v for k, v in os.environ.items() if k in {"PATH", "HOME", "LANG", "LC_ALL"}}
-    environment["CACHE"] = "off"
+    environment["CACHE"] = cache
     environment["COMPARE"] = "1" if compare else "0"
+    environment["PREPARE"] = "1" if prepare else "0"
     # It warns about this machine; that is no result.
     process = subprocess.Popen(
         command, cwd=ROOT, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL

@@ -26,7 +26,9 @@ def test_there_is_a_benchmark_for_each_target() -> None:
     assert [line.split()[0] for line in answer.stdout.splitlines()] == [
         *(f"T{n}" for n in range(1, 8)),
         "LAYERS",
+        "LOAD",
         "TABLE",
+        "ENDURANCE",
     ]
 
 

@@ -1,9 +1,12 @@
 """A run that finds a child waiting is the same run, only sooner; and no child waits that should not."""
 
 import asyncio
+import fcntl
 import os
 import re
 import signal
+import termios
+from array import array
 from collections.abc import AsyncIterator, Callable
 from pathlib import Path
 
@@ -62,10 +65,17 @@ async def eventually(holds: Callable[[], bool], limit_s: float = 30.0) -> None:
 async def waiting(pool: Pool) -> int:
     """The process that waits in a pool of one, once it has said that it is confined."""
     ready = pool._preparing._ready[0]
-    await eventually(lambda: len(ready) == 1 and ready[0].child.is_waiting)
+    await eventually(lambda: len(ready) == 1 and _said(ready[0]) == 4)
     pid = ready[0].child.pid_here()
     assert pid is not None
     return pid
+
+
+def _said(one: prepared.Prepared) -> int:
+    """Bytes that it has written: a frame's length, none of the frame."""
+    said = array("i", [0])
+    fcntl.ioctl(one.child._result, termios.FIONREAD, said)
+    return said[0]
 
 
 def without_addresses(trace: Trace) -> str:
@@ -156,6 +166,13 @@ async def test_one_that_is_old_or_bounded_otherwise_is_thrown_away(
     assert (await pool.run(TraceRequest(source="x = 1"))).outcome.kind == "finished"
     assert pool.status().unforked == 0
     await eventually(lambda: not Path(f"/proc/{second}").exists())
+
+
+async def test_one_that_is_not_ready_yet_gets_its_program_when_it_is(pool: Pool) -> None:
+    for i in range(5):
+        await eventually(lambda: pool.status().prepared == 1)
+        assert (await pool.run(TraceRequest(source=f"x = {i}"))).outcome.kind == "finished"
+    assert pool.status().unforked == 5
 
 
 async def test_none_is_made_while_programs_run(pool: Pool) -> None:

@@ -5,13 +5,10 @@ which cannot hit another process. It does not understand what it reads.
 """
 
 import asyncio
-import fcntl
 import json
 import os
 import signal
 import socket
-import termios
-from array import array
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
@@ -20,9 +17,6 @@ from ..errors import SandboxRestarting
 
 SILENCE_S = 5.0
 """A zygote that has not answered by then is stuck (a program may not be able to stop it, but who knows)."""
-
-CONFINED = bytes(4)
-"""What a child writes first: an empty frame."""
 
 _READ_BYTES = 1 << 16
 
@@ -43,6 +37,7 @@ class Child:
         self._report = report
         self._pidfd: int | None = None
         self._silence: asyncio.TimerHandle | None = None
+        self._request: tuple[int, bytes] | None = None
         self._open_pipes = {output, result}
         self._output, self._result = output, result
         self._exit: asyncio.Future[Exit] = self._loop.create_future()
@@ -59,14 +54,16 @@ class Child:
         """It has not ended, as far as is known."""
         return not self._exit.done()
 
-    @property
-    def is_waiting(self) -> bool:
-        """It lives, and has said no more than that it is confined. To be asked of one that is attended."""
-        if self._pidfd is None or self._exit.done():
-            return False
-        said = array("i", [0])
-        fcntl.ioctl(self._result, termios.FIONREAD, said)
-        return said[0] == len(CONFINED)
+    def give(self, pipe: int, request: bytes) -> None:
+        """Have a request for a child that waits for one on this pipe; `confined` sends it."""
+        self._request = (pipe, request)
+
+    def confined(self) -> None:
+        """It has said that its walls stand."""
+        if self._request is not None:
+            pipe, request = self._request
+            self._request = None
+            Writing(pipe, request)
 
     def listen(self, on_output: Callable[[bytes], None], on_result: Callable[[bytes], None]) -> None:
         """Begin to read; the callbacks get bytes as they come."""
@@ -130,6 +127,9 @@ class Child:
             future.cancel()
         if self._silence is not None:
             self._silence.cancel()
+        if self._request is not None:
+            os.close(self._request[0])
+            self._request = None
         if self._pidfd is not None:
             self._loop.remove_reader(self._pidfd)
             os.close(self._pidfd)
@@ -191,3 +191,28 @@ class Child:
         if not self._exit.done():
             self._exit.set_exception(SandboxRestarting())
             self._exit.exception()  # taken note of: nobody may be waiting
+
+
+class Writing:
+    """Writes to a pipe as fast as it is read, then closes it."""
+
+    def __init__(self, pipe: int, data: bytes) -> None:
+        self._pipe = pipe
+        self._rest = memoryview(data)
+        os.set_blocking(pipe, False)
+        self._loop = asyncio.get_running_loop()
+        self._loop.add_writer(pipe, self._write)
+        self._write()
+
+    def _write(self) -> None:
+        if self._pipe < 0:
+            return
+        with suppress(BlockingIOError):
+            try:
+                self._rest = self._rest[os.write(self._pipe, self._rest) :]
+            except BrokenPipeError:  # it has ended: there is nobody to write to
+                self._rest = self._rest[:0]
+        if not self._rest:
+            self._loop.remove_writer(self._pipe)
+            os.close(self._pipe)
+            self._pipe = -1

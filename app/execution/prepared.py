@@ -10,7 +10,6 @@ import asyncio
 import os
 import socket
 from collections.abc import Callable
-from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import Protocol
 
@@ -20,8 +19,8 @@ from .order import Order
 OLDEST_S = 60.0
 """Memory laid out alike for many runs is a help for attackers; and an idle server should be still."""
 
-IDLE_S = 0.03
-"""After the last run: who asks again at once is served by a fork, as on a busy machine."""
+IDLE_S = 0.005
+"""After the last run: who waits for a slot comes first."""
 
 
 @dataclass
@@ -38,8 +37,8 @@ class Prepared:
         self.child.attend()
 
     def given(self, request: bytes) -> Child:
-        """Hand it its request."""
-        _Writing(self.request, request)
+        """The child, with its request, which it gets when it has said that it is confined."""
+        self.child.give(self.request, request)
         return self.child
 
     def throw_away(self) -> None:
@@ -121,7 +120,7 @@ class Preparing:
         self._next = loop.call_later(OLDEST_S / 4, self._fill)
         for slot, children in self._ready.items():
             for prepared in list(children):
-                if not prepared.child.may_wait or not self._is_fresh(prepared):
+                if not self._is_fit(prepared):
                     children.remove(prepared)
                     prepared.throw_away()
             while self._is_idle() and len(children) < self._each:
@@ -135,29 +134,4 @@ class Preparing:
         return self._zygote.is_of_this_zygote(prepared) and age_s < OLDEST_S
 
     def _is_fit(self, prepared: Prepared) -> bool:
-        return self._is_fresh(prepared) and prepared.child.is_waiting
-
-
-class _Writing:
-    """Writes to a pipe as fast as it is read, then closes it."""
-
-    def __init__(self, pipe: int, data: bytes) -> None:
-        self._pipe = pipe
-        self._rest = memoryview(data)
-        os.set_blocking(pipe, False)
-        self._loop = asyncio.get_running_loop()
-        self._loop.add_writer(pipe, self._write)
-        self._write()
-
-    def _write(self) -> None:
-        if self._pipe < 0:
-            return
-        with suppress(BlockingIOError):
-            try:
-                self._rest = self._rest[os.write(self._pipe, self._rest) :]
-            except BrokenPipeError:  # it has ended: there is nobody to write to
-                self._rest = self._rest[:0]
-        if not self._rest:
-            self._loop.remove_writer(self._pipe)
-            os.close(self._pipe)
-            self._pipe = -1
+        return prepared.child.may_wait and self._is_fresh(prepared)

@@ -134,6 +134,8 @@ class Running:
         if not self._confined:
             # Sent before the program was looked at; whatever it sends comes later.
             self._confined = payload == b""
+            if self._confined:
+                self._child.confined()
             return
         chunk = decode_chunk(payload)
         self._assembly.add(chunk)

@@ -117,6 +117,9 @@ class _Puppet:
     async def announced(self) -> None:
         return
 
+    def confined(self) -> None:
+        """Nothing waits to be sent."""
+
     def pid_here(self) -> None:
         return
 
