@@ -5,7 +5,6 @@ storages written, tensors born with what they were made from. It does not read s
 """
 
 import sys
-from collections.abc import Callable
 from typing import Any
 
 from . import reading, torch_private
@@ -14,11 +13,14 @@ from .failures import FailureNotes
 from .libraries import library_called
 from .ops import (
     OpSchema,
+    is_built_in,
+    keep_foreach_versions,
+    operands,
     schema_of,
-    tensors_among,
     tensors_returned,
     written_tensors,
 )
+from .quiet import Quiet
 from .rows import StorageRow, TensorRow
 from .statements import StatementMap
 from .storage import Ledger
@@ -41,6 +43,8 @@ _EXPORTS = frozenset(
     }
 )
 _BACKWARD = frozenset({"backward", "grad"})
+_OURS = 1
+"""Dispatch modes while the program has none of its own."""
 _NOT_AN_API = frozenset({"__get__", "__set__", "__delete__"})
 
 Place = tuple[int | None, int | None]
@@ -48,22 +52,6 @@ Place = tuple[int | None, int | None]
 
 Origin = tuple[Any, int | None] | None
 """View key and storage id of the tensor a new one was made from; None: made from nothing."""
-
-
-def _nothing() -> None:
-    """Do nothing."""
-
-
-def leave_recording() -> Any:
-    """Make `torch.jit.trace` record nothing: even the size of a tensor would become an op of its graph.
-
-    Returns:
-        What to put back with `set_recording_state`; None when it was not recording.
-    """
-    state: Any = torch_private.recording_state()
-    if state is not None:
-        torch_private.set_recording_state(None)
-    return state
 
 
 class _Api:
@@ -75,7 +63,7 @@ class _Api:
         self.name = name
         self.place = where
         self.events = events
-        self.name_before = calls.api
+        self.name_before = calls.api_now
         self.place_before = calls.place
         self.serial_before = calls.range_serial
 
@@ -83,10 +71,12 @@ class _Api:
 class _Op:
     """An op that is running. Its operands are held by the call itself as long as this is."""
 
-    __slots__ = ("api", "event", "given", "newcomers", "node", "place", "rows", "schema")
+    __slots__ = ("api", "event", "given", "newcomers", "node", "place", "plain", "rows", "schema")
 
-    def __init__(self, schema: OpSchema, given: list[Any]) -> None:
+    def __init__(self, schema: OpSchema, given: list[Any], plain: bool) -> None:
         self.schema = schema
+        self.plain = plain
+        """No Python code can run within it."""
         self.node: int | None = None
         self.api: int | None = None
         self.place: Place = (None, None)
@@ -98,7 +88,7 @@ class _Op:
         """Its event; None in a step that is folded."""
 
 
-class Calls:
+class Calls(Quiet):
     """Listens to the modes.
 
     Args:
@@ -109,6 +99,7 @@ class Calls:
     """
 
     def __init__(self, stream: Stream, ledger: Ledger, graph: Graph, statements: StatementMap) -> None:
+        super().__init__()
         self._stream = stream
         self._ledger = ledger
         self._graph = graph
@@ -117,8 +108,7 @@ class Calls:
         self._columns = columns = statements.columns
         self._program = statements.filename
         self.failures = FailureNotes(stream, ledger, columns)
-        self.busy = False
-        self.api: int | None = None
+        self.api_now: int | None = None
         self.place: Place = (None, None)
         self.serial = 0
         """Rises with each statement that begins; an open API call of another statement is not ours."""
@@ -127,18 +117,6 @@ class Calls:
         self.telling = True
         """Calls are told: statements are heard."""
         self._torch_tensor = stream.name("tensor")
-        self.trace_lines: Any = None
-        """The trace function while lines are heard, unless the program sets one of its own."""
-        self.trace_function: Any = None
-        """Ours."""
-        self.lines_heard: Any = None
-        """The trace function as long as it is there, whoever sets it."""
-        self.when_lost: Callable[[], None] = _nothing
-        """Called when the program takes the trace function away."""
-        self.minds_jit = False
-        """`torch.jit.trace` may be recording: what we read must not become part of its graph."""
-        self._recording: Any = None
-        """Its state while we work."""
         self.hears_api = True
         """API calls are told; else writes may go unheard and more must be looked at."""
         self.touched: dict[int, TensorRow] = {}
@@ -149,43 +127,6 @@ class Calls:
         self.exported: dict[int, TensorRow] = {}
         self.backward_roots_seen = True
         self._young: list[StorageRow] = []
-
-    # -- quiet
-
-    def _hush(self) -> Any:
-        """From now on what runs is ours: not the program's calls, and no lines to hear either.
-
-        Python calls the trace function for every frame entered, ours included: a quarter of all time.
-        """
-        heard = sys.gettrace()
-        if heard is not self.lines_heard and not self.busy:
-            self._lost(heard)
-        self.busy = True
-        sys.settrace(None)
-        if self.minds_jit:
-            self._recording = leave_recording()
-        return heard
-
-    def _lost(self, heard: Any) -> None:
-        """Lines are not heard any more: the program took the trace function away, or put its own in place."""
-        if heard is None and self.trace_lines is not None:
-            return  # Python dropped it, at the recursion limit
-        self.lines_heard = heard
-        if heard is self.trace_function:
-            return  # the program put it back
-        sys.settrace(None)
-        self.when_lost()
-
-    def _speak(self, heard: Any) -> None:
-        """What runs from now on is the program's.
-
-        Python drops a trace function that meets the recursion limit; the program goes on, and so do we.
-        """
-        if self._recording is not None:
-            torch_private.set_recording_state(self._recording)
-            self._recording = None
-        self.busy = False
-        sys.settrace(self.trace_lines if heard is None else heard)
 
     # -- where the program is
 
@@ -228,16 +169,68 @@ class Calls:
 
     # -- API calls
 
-    def api_begins(self, func: Any, args: Any, kwargs: Any) -> _Api | None:
+    def api(self, heard: Any, func: Any, args: Any, kwargs: Any) -> Any:
         """See `ops.Listener`."""
-        heard = self._hush()
+        self.hush(heard)
+        token = None
         try:
-            return self._api_began(func)
-        except Exception as error:  # a fault of ours must never be the program's
-            self.failures.internal(error)
-            return None
+            still = False
+            try:
+                token = self._api_began(func)
+                if token is not None and self.may_be_still and is_built_in(func):
+                    still = self._runs_no_python(args, kwargs)
+            except Exception as fault:  # a fault of ours must never be the program's
+                self.failures.internal(fault)
+            if still:
+                self.busy, self.still = False, True
+            else:
+                self.speak(heard)
+            try:
+                out = func(*args, **kwargs)
+            except BaseException as error:
+                heard = self._hush_again(heard, still)
+                if token is not None:
+                    self._raised(error, args, kwargs, api=token.name)
+                raise
+            heard = self._hush_again(heard, still)
+            if token is not None:
+                try:
+                    with torch_private.without_functions():
+                        self._api_ended(token, args, kwargs, out)
+                except Exception as fault:
+                    self.failures.internal(fault)
+            return out
         finally:
-            self._speak(heard)
+            self.still = False
+            if token is not None:
+                self.api_now, self.place = token.name_before, token.place_before
+                self.range_serial = token.serial_before
+            self.speak(heard)
+
+    def _runs_no_python(self, args: Any, kwargs: Any) -> bool:
+        """What a built-in function is given has no methods of the program's, nor is anything hooked in."""
+        return (
+            operands(args, kwargs)[1]
+            and torch_private.dispatch_modes() == _OURS
+            and torch_private.saved_tensor_hooks(True) is None
+        )
+
+    def _hush_again(self, heard: Any, still: bool) -> Any:
+        """A call is over. Returns the trace function that was there."""
+        if still:
+            self.busy, self.still = True, False
+            return heard
+        heard = sys.gettrace()
+        sys.settrace(None)
+        self.hush(heard)
+        return heard
+
+    def _raised(self, error: BaseException, args: Any, kwargs: Any, **where: Any) -> None:
+        try:
+            with torch_private.without_functions():
+                self.failures.note(error, args, kwargs, **where)
+        except Exception as fault:
+            self.failures.internal(fault)
 
     def _api_began(self, func: Any) -> _Api | None:
         name = getattr(func, "__name__", None) or str(func)
@@ -250,37 +243,21 @@ class Calls:
             else:
                 return None
         token = _Api(name, self.where(), self.ops_heard, self)
-        self.api = self._stream.name(name)
+        self.api_now = self._stream.name(name)
         self.place, self.range_serial = token.place, self.serial
         return token
-
-    def _restore(self, token: _Api) -> None:
-        self.api, self.place = token.name_before, token.place_before
-        self.range_serial = token.serial_before
-
-    def api_ends(self, token: _Api, func: Any, args: Any, kwargs: Any, out: Any) -> None:
-        """See `ops.Listener`."""
-        heard = self._hush()
-        try:
-            with torch_private.without_functions():
-                self._api_ended(token, args, kwargs, out)
-        except Exception as error:  # a fault of ours must never be the program's
-            self.failures.internal(error)
-        finally:
-            self._restore(token)
-            self._speak(heard)
 
     def _api_ended(self, token: _Api, args: Any, kwargs: Any, out: Any) -> None:
         ledger = self._ledger
         returned = tensors_returned(out)
         if token.name in _BACKWARD:
-            self.after_backward([t for t in tensors_among(args, kwargs) if ledger.known(t)])
+            self.after_backward([t for t in operands(args, kwargs)[0] if ledger.known(t)])
         for t in returned:
             self._graph.node_of(t)
         quiet = token.events == self.ops_heard
         if not (quiet or token.name in _EXPORTS):
             return
-        given = tensors_among(args, kwargs)
+        given = operands(args, kwargs)[0]
         for t in (*given[:1], *returned):
             row = ledger.tensor(t)
             self.changed[row.id] = row
@@ -319,18 +296,6 @@ class Calls:
             storage.versionless = True
             self.exported[row.id] = row
 
-    def api_raised(self, token: _Api, func: Any, args: Any, kwargs: Any, error: BaseException) -> None:
-        """See `ops.Listener`."""
-        heard = self._hush()
-        try:
-            with torch_private.without_functions():
-                self.failures.note(error, args, kwargs, api=token.name)
-        except Exception as fault:
-            self.failures.internal(fault)
-        finally:
-            self._restore(token)
-            self._speak(heard)
-
     def after_backward(self, roots: list[Any]) -> None:
         """A backward pass ran from `roots`: note freed nodes and the leaves to look at."""
         self.backward_roots_seen = True
@@ -345,84 +310,102 @@ class Calls:
         self.touched[row.id] = row
         return row
 
-    def op_begins(self, func: Any, args: Any, kwargs: Any) -> "_Op | None":
+    def op(self, heard: Any, func: Any, args: Any, kwargs: Any) -> Any:
         """See `ops.Listener`."""
-        heard = self._hush()
+        self.hush(heard)
         try:
-            with torch_private.without_functions():
-                return self._op_began(func, args, kwargs)
-        except Exception as error:
-            self.failures.internal(error)
-            return None
+            schema = schema_of(func)
+            if schema.profiles:
+                return schema.run(*args, **kwargs)
+            op = None
+            try:
+                with torch_private.without_functions():
+                    op = self._op_began(schema, args, kwargs)
+            except Exception as fault:
+                self.failures.internal(fault)
+            still = self.still or (
+                op is not None and op.plain and self.may_be_still and not torch_private.dispatch_modes()
+            )
+            if not still:
+                self.speak(heard)
+            try:
+                out = schema.run(*args, **kwargs)
+            except BaseException as error:
+                if not still:
+                    heard = self._hush_again(heard, still)
+                if op is not None:
+                    self._op_raised(op, error, args, kwargs)
+                raise
+            if not still:
+                heard = self._hush_again(heard, still)
+            if op is not None:
+                if schema.bumps:
+                    keep_foreach_versions(func, args, kwargs)
+                try:
+                    with torch_private.without_functions():
+                        self._op_ended(op, args, kwargs, out)
+                except Exception as fault:
+                    self.failures.internal(fault)
+            return out
         finally:
-            self._speak(heard)
+            self.speak(heard)
 
-    def _op_began(self, func: Any, args: Any, kwargs: Any) -> "_Op":
+    def _op_began(self, schema: OpSchema, args: Any, kwargs: Any) -> "_Op":
         ledger, touched = self._ledger, self.touched
         self.ops_heard += 1
         if self._young:
             ledger.expire(self._young)
             self._young.clear()
-        op = _Op(schema_of(func), tensors_among(args, kwargs))
-        for t in op.given:
+        given, plain = operands(args, kwargs)
+        op = _Op(schema, given, plain and schema.native)
+        rows = op.rows
+        for t in given:
             row = ledger.tensor(t)
             if row.storage is None:
                 newest = ledger.next_storage_id()
                 storage = ledger.storage(t, row)
                 if storage is not None and storage.id >= newest:
                     op.newcomers.append(row)
-                if storage is not None and self.api == self._torch_tensor:
+                if storage is not None and self.api_now == self._torch_tensor:
                     storage.versionless = False  # a copy; torch.as_tensor may share an array's memory
             touched[row.id] = row
-            op.rows.append(row)
+            rows.append(row)
         if torch_private.graph_task_id() >= 0:
             current = torch_private.current_node()
             op.node = None if current is None else self._stream.name(type(current).__name__)
             self.backward_roots_seen = False
-        op.api, op.place = self.api, self.place_now()
-        if not self.telling:
-            return op
-        op.event = {
-            "kind": "op",
-            "site": None,
-            "inputs": [row.id for row in op.rows],
-            "outputs": (),
-        }
-        # At first without a result: steps may end within an op, and a fault may keep us from its end.
-        self._settle(op, (), (), (), failed=False)
-        self._stream.events.append(op.event)
+        op.api = self.api_now
+        op.place = self.place if self.range_serial == self.serial else self.where()
+        if self.telling:
+            # At first without a result: steps may end within an op, and a fault may keep us from its end.
+            op.event = {
+                "kind": "op",
+                "site": self._site(op, (), (), (), failed=False),
+                "inputs": [row.id for row in rows],
+                "outputs": (),
+            }
+            self._stream.events.append(op.event)
         return op
 
-    def _settle(self, op: "_Op", views: Any, verdicts: Any, writes: Any, *, failed: bool) -> None:
-        """The op is over: what came of it."""
-        if op.event is None:
-            return
-        name = self._stream.name(op.schema.name)
+    def _site(self, op: "_Op", views: Any, verdicts: Any, writes: Any, *, failed: bool) -> Any:
         where, inside = op.place
-        site = (
-            (name, op.api, where, tuple(views), tuple(verdicts), tuple(writes), op.node, failed),
+        return (
+            (self._stream.name(op.schema.name), op.api, where, views, verdicts, writes, op.node, failed),
             inside if op.node is None else None,
         )
-        # A step may have ended within the op and taken the event along: then what it needs is an index.
-        told = type(op.event["site"]) is int
-        op.event["site"] = self._stream.site(site) if told else site
 
-    def op_ends(self, op: "_Op", func: Any, args: Any, kwargs: Any, out: Any) -> None:
-        """See `ops.Listener`."""
-        heard = self._hush()
-        try:
-            with torch_private.without_functions():
-                self._op_ended(op, args, kwargs, out)
-        except Exception as error:
-            self.failures.internal(error)
-        finally:
-            self._speak(heard)
+    def _settle(self, op: "_Op", site: Any) -> None:
+        """The op is over: what came of it."""
+        if op.event is not None:
+            # A step may have ended within the op and taken the event along: then what it needs is an index.
+            told = type(op.event["site"]) is int
+            op.event["site"] = self._stream.site(site) if told else site
 
     def _op_ended(self, op: "_Op", args: Any, kwargs: Any, out: Any) -> None:
-        ledger = self._ledger
+        ledger, schema, rows, touched = self._ledger, op.schema, op.rows, self.touched
         writes: list[TensorRow] = []
-        if op.schema.written:
-            writes = [ledger.tensor(t) for t in written_tensors(op.schema, args, kwargs)]
+        if schema.written:
+            writes = [ledger.tensor(t) for t in written_tensors(schema, args, kwargs)]
             for row in writes:
                 if row.storage is not None:
                     self.written[row.storage.id] = row.storage
@@ -430,30 +413,50 @@ class Calls:
         outputs, views, verdicts = [], [], []
         for t in tensors_returned(out):
             row = ledger.tensor(t)
-            storage = ledger.storage(t, row)
-            self.touched[row.id] = row
+            known = row in rows
+            storage = row.storage
+            if storage is None or not known or schema.sets_storage:
+                storage = ledger.storage(t, row)
+            touched[row.id] = row
             outputs.append(row.id)
             if op.event is not None:
                 row.look = key = reading.view_key(t)
                 views.append(key)
-            if row in op.rows:
-                made = op.schema.name == "aten::lift_fresh" and row in op.newcomers
+            if known:
+                made = schema.name == "aten::lift_fresh" and row in op.newcomers
                 verdicts.append("in-place" if row in writes else "fresh" if made else "same")
                 continue
-            if storage is not None and storage.id >= newest:
-                storage.versionless = False
-                self._young.append(storage)
-            shares = storage is not None and any(r.storage is storage for r in op.rows)
-            verdicts.append("view" if shares else "fresh")
+            verdict = "fresh"
+            if storage is not None:
+                if storage.id >= newest:
+                    storage.versionless = False
+                    self._young.append(storage)
+                else:
+                    for each in rows:
+                        if each.storage is storage:
+                            verdict = "view"
+            verdicts.append(verdict)
             if row.state is None:
-                self.births.setdefault(row.id, self._origin(op))
-                if len(op.given) == 1:
-                    self._transfer(op.given[0], t, row)
+                if row.id not in self.births:
+                    self.births[row.id] = self._origin(op)
+                if len(rows) == 1:
+                    source = rows[0].storage
+                    if storage is None or source is None or storage.device != source.device:
+                        self._transfer(op.given[0], t, row)
         if op.event is not None:
             op.event["outputs"] = outputs
-        written = sorted({op.rows.index(row) for row in writes})
-        self._settle(op, views, verdicts, written, failed=False)
+            written = tuple(sorted({rows.index(row) for row in writes})) if writes else ()
+            self._settle(op, self._site(op, tuple(views), tuple(verdicts), written, failed=False))
         self.failures.made(outputs, op.place[0])
+
+    def _op_raised(self, op: "_Op", error: BaseException, args: Any, kwargs: Any) -> None:
+        try:
+            self._settle(op, self._site(op, (), (), (), failed=True))
+            for row in op.rows:
+                self.changed[row.id] = row  # it may have resized `out` before it raised
+        except Exception as fault:
+            self.failures.internal(fault)
+        self._raised(error, args, kwargs, op=op.schema.name, node=op.node)
 
     def _origin(self, op: "_Op") -> Origin:
         """The first operand, as it looked when last read; what that was made from, if in this statement."""
@@ -479,17 +482,3 @@ class Calls:
                     "nbytes": reading.numel(t) * reading.element_size(t),
                 }
             )
-
-    def op_raised(self, op: "_Op", func: Any, args: Any, kwargs: Any, error: BaseException) -> None:
-        """See `ops.Listener`."""
-        heard = self._hush()
-        try:
-            self._settle(op, (), (), (), failed=True)
-            for row in op.rows:
-                self.changed[row.id] = row  # it may have resized `out` before it raised
-            with torch_private.without_functions():
-                self.failures.note(error, args, kwargs, op=op.schema.name, node=op.node)
-        except Exception as fault:
-            self.failures.internal(fault)
-        finally:
-            self._speak(heard)

@@ -11,7 +11,7 @@ from typing import Any
 from ..schema import Limits
 from . import torch_private
 from .autograd import Graph
-from .calls import Calls, leave_recording
+from .calls import Calls
 from .changes import Effects, layers_between
 from .contents import FULL_RECORDS, Contents
 from .elsewhere import Elsewhere
@@ -22,6 +22,7 @@ from .lines import FrameWatch, LimitReached, OpenStep
 from .loops import Loops
 from .names import Names
 from .ops import forget_warnings
+from .quiet import leave_recording
 from .rows import Running, StorageRow, TensorRow
 from .statements import StatementMap
 from .storage import Ledger

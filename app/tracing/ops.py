@@ -7,6 +7,7 @@ without us: the version bump of `_foreach_` ops, no import of the compiler, comp
 Source: torch 2.13, torch/overrides.py; torch/utils/_python_dispatch.py.
 """
 
+import sys
 from typing import Any, Protocol
 
 import torch
@@ -15,29 +16,22 @@ from torch.utils._python_dispatch import TorchDispatchMode
 
 from . import torch_private
 
+_gettrace, _settrace = sys.gettrace, sys.settrace
+
 
 class Listener(Protocol):
-    """Hears of calls. `busy` is true while it works itself: its own reads are not the program's."""
+    """Hears of calls and makes them. While `busy` it works itself: its reads are not the program's.
+
+    The trace function is away when it is called; `heard` is what it was.
+    """
 
     busy: bool
 
-    def api_begins(self, func: Any, args: Any, kwargs: Any) -> Any:
-        """An API call begins. Returns a token for its end; None not to hear of it."""
+    def api(self, heard: Any, func: Any, args: Any, kwargs: Any) -> Any:
+        """An API call. Returns what it returns."""
 
-    def api_ends(self, token: Any, func: Any, args: Any, kwargs: Any, out: Any) -> None:
-        """It returned `out`."""
-
-    def api_raised(self, token: Any, func: Any, args: Any, kwargs: Any, error: BaseException) -> None:
-        """It raised."""
-
-    def op_begins(self, func: Any, args: Any, kwargs: Any) -> Any:
-        """An op begins. Returns a token for its end."""
-
-    def op_ends(self, token: Any, func: Any, args: Any, kwargs: Any, out: Any) -> None:
-        """It returned `out`."""
-
-    def op_raised(self, token: Any, func: Any, args: Any, kwargs: Any, error: BaseException) -> None:
-        """It raised."""
+    def op(self, heard: Any, func: Any, args: Any, kwargs: Any) -> Any:
+        """An op. Returns what it returns."""
 
 
 class ApiMode(TorchFunctionMode):
@@ -48,19 +42,12 @@ class ApiMode(TorchFunctionMode):
         super().__init__()
 
     def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-        listener, kwargs = self._listener, kwargs or {}
+        listener = self._listener
         if listener.busy or type(func) is torch_private.op_overload:
-            return func(*args, **kwargs)
-        token = listener.api_begins(func, args, kwargs)
-        if token is None:
-            return func(*args, **kwargs)
-        try:
-            out = func(*args, **kwargs)
-        except BaseException as error:
-            listener.api_raised(token, func, args, kwargs, error)
-            raise
-        listener.api_ends(token, func, args, kwargs, out)
-        return out
+            return func(*args, **kwargs or {})
+        heard = _gettrace()
+        _settrace(None)
+        return listener.api(heard, func, args, kwargs or {})
 
 
 class OpMode(TorchDispatchMode):
@@ -82,20 +69,12 @@ class OpMode(TorchDispatchMode):
         super().__init__()  # type: ignore[no-untyped-call]  # has no annotations
 
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-        listener, kwargs = self._listener, kwargs or {}
-        if listener.busy or getattr(func, "namespace", "") == "profiler":
-            return func(*args, **kwargs)
-        token = listener.op_begins(func, args, kwargs)
-        try:
-            out = func(*args, **kwargs)
-        except BaseException as error:
-            if token is not None:
-                listener.op_raised(token, func, args, kwargs, error)
-            raise
-        if token is not None:
-            keep_foreach_versions(func, args, kwargs)
-            listener.op_ends(token, func, args, kwargs, out)
-        return out
+        listener = self._listener
+        if listener.busy:
+            return func(*args, **kwargs or {})
+        heard = _gettrace()
+        _settrace(None)
+        return listener.op(heard, func, args, kwargs or {})
 
 
 _WRITES_RUNNING_STATS = ("aten::native_batch_norm", "aten::cudnn_batch_norm", "aten::miopen_batch_norm")
@@ -106,11 +85,20 @@ _TRAINING = 5
 class OpSchema:
     """What an op's schema says: its name and which arguments it writes."""
 
-    __slots__ = ("name", "only_if", "written")
+    __slots__ = ("bumps", "func", "name", "native", "only_if", "profiles", "run", "sets_storage", "written")
 
     def __init__(self, func: Any) -> None:
         schema = getattr(func, "_schema", None)
+        self.func = func
+        self.run = func._op if type(func) is torch_private.op_overload and hasattr(func, "_op") else func
+        """What `func` calls, without its frame."""
         self.name = func.name() if schema is not None else str(func)
+        namespace = self.name.partition("::")[0]
+        self.profiles = namespace == "profiler"
+        self.native = schema is not None and namespace in ("aten", "prim", "prims")
+        """It runs no Python code of the program's."""
+        self.sets_storage = not self.native or self.name.startswith("aten::set_")
+        """It may give its operand another storage."""
         self.written: tuple[tuple[int, str], ...] = ()
         self.only_if: int | None = None
         """Position of the argument without which nothing is written."""
@@ -122,16 +110,18 @@ class OpSchema:
             )
         if self.name in _WRITES_RUNNING_STATS:
             self.written, self.only_if = ((3, "running_mean"), (4, "running_var")), _TRAINING
+        self.bumps = bool(self.written) and self.name.startswith("aten::_foreach_")
+        """PyTorch does not bump the versions of what it writes under a dispatch mode: see below."""
 
 
-_schemas: dict[Any, OpSchema] = {}
+_schemas: dict[int, OpSchema] = {}
 
 
 def schema_of(func: Any) -> OpSchema:
-    """The schema facts of an op, read once."""
-    known = _schemas.get(func)
-    if known is None:
-        known = _schemas[func] = OpSchema(func)
+    """The schema facts of an op, read once. Ops are known by their address: their hash is Python code."""
+    known = _schemas.get(id(func))
+    if known is None or known.func is not func:
+        known = _schemas[id(func)] = OpSchema(func)
     return known
 
 
@@ -155,9 +145,82 @@ def keep_foreach_versions(func: Any, args: Any, kwargs: Any) -> None:
     error would disappear.
     """
     schema = schema_of(func)
-    if schema.written and schema.name.startswith("aten::_foreach_"):
+    if schema.bumps:
         for t in written_tensors(schema, args, kwargs):
             torch_private.increment_version(t)
+
+
+_MOST_LOOKED_AT = 64
+_NUMBERS_AND_WORDS = frozenset(
+    {
+        type(None),
+        bool,
+        int,
+        float,
+        complex,
+        str,
+        type(...),
+        torch.dtype,
+        torch.device,
+        torch.layout,
+        torch.memory_format,
+        torch.Generator,
+    }
+)
+_BUILT_IN = frozenset(
+    {
+        type(torch.add),
+        type(torch.Tensor.add),
+        type(torch.Tensor.__getitem__),
+        type(torch.Tensor.shape.__get__),  # type: ignore[attr-defined]
+    }
+)
+
+
+def is_built_in(func: Any) -> bool:
+    """An API call is C++ code, not Python code that calls some."""
+    return type(func) in _BUILT_IN
+
+
+def operands(args: Any, kwargs: Any) -> tuple[list[Any], bool]:
+    """Tensors among arguments, those in lists included, in order; and whether the arguments are plain.
+
+    Plain arguments have no methods that a program could have written: tensors of PyTorch's own classes,
+    numbers, words, and short lists of those.
+    """
+    found: list[Any] = []
+    plain = True
+    for value in (*args, *kwargs.values()) if kwargs else args:
+        kind = type(value)
+        if kind is torch.Tensor or kind is torch.nn.Parameter:
+            found.append(value)
+        elif kind in _NUMBERS_AND_WORDS:
+            pass
+        elif kind is list or kind is tuple or kind is torch.Size:
+            plain = plain and len(value) <= _MOST_LOOKED_AT
+            for each in value:
+                inner = type(each)
+                if inner is torch.Tensor or inner is torch.nn.Parameter:
+                    found.append(each)
+                elif inner in _NUMBERS_AND_WORDS:
+                    pass
+                elif isinstance(each, torch.Tensor):
+                    found.append(each)
+                    plain = False
+                elif not _is_plain_slice(each):
+                    plain = False
+        elif isinstance(value, torch.Tensor):
+            found.append(value)
+            plain = False
+        elif not _is_plain_slice(value):
+            plain = False
+    return found, plain
+
+
+def _is_plain_slice(value: Any) -> bool:
+    return type(value) is slice and all(
+        type(each) in _NUMBERS_AND_WORDS for each in (value.start, value.stop, value.step)
+    )
 
 
 def tensors_among(args: Any, kwargs: Any) -> list[Any]:

@@ -87,31 +87,56 @@ def layout_name(layout: Any) -> str:
     return name
 
 
+_PLAIN = frozenset({torch.Tensor, torch.nn.Parameter})
+_MOST_KEYS = 20_000
+_keys: dict[Any, tuple[Any, ...]] = {}
+"""What PyTorch says of how a tensor looks at its storage → the same as a view key, each once."""
+
+
 def view_key(t: Any) -> tuple[Any, ...]:
     """How `t` looks at its storage: the fields of `schema.TensorView`, in order.
 
     What PyTorch raises on is None.
     """
     layout = get_layout(t)
-    kind = type(t)
-    if layout is torch.strided and (kind is torch.Tensor or kind is torch.nn.Parameter):
+    if layout is torch.strided and type(t) in _PLAIN:
         try:  # the common case, without symbolic sizes or lazy parameters
-            return (
-                tuple(get_shape(t)),
+            said = (
+                get_shape(t),
                 stride_of(t),
                 offset_of(t),
-                dtype_name(get_dtype(t)),
-                "torch.strided",
-                device_name(get_device(t)),
-                is_contiguous(t),
+                get_dtype(t),
+                get_device(t),
                 is_conj(t),
                 is_neg(t),
                 get_requires_grad(t),
                 get_is_leaf(t),
             )
+            key = _keys.get(said)
+            return _plain_view_key(t, said) if key is None else key
         except Exception:
             return _careful_view_key(t, layout)
     return _careful_view_key(t, layout)
+
+
+def _plain_view_key(t: Any, said: tuple[Any, ...]) -> tuple[Any, ...]:
+    shape, stride, offset, dtype, device, conj, neg, requires_grad, leaf = said
+    if len(_keys) >= _MOST_KEYS:
+        _keys.clear()
+    key = _keys[said] = (
+        tuple(shape),
+        stride,
+        offset,
+        dtype_name(dtype),
+        "torch.strided",
+        device_name(device),
+        is_contiguous(t),
+        conj,
+        neg,
+        requires_grad,
+        leaf,
+    )
+    return key
 
 
 def _careful_view_key(t: Any, layout: Any) -> tuple[Any, ...]:
@@ -275,9 +300,14 @@ def is_readable(t: Any, nbytes: int, address: int) -> bool:
     return bool(address) and (last + 1) * element_size(t) <= nbytes
 
 
+_string_at: Any = getattr(ctypes, "_string_at", ctypes.string_at)
+"""What `ctypes.string_at` calls."""
+
+
 def read_bytes(address: int, nbytes: int) -> bytes:
     """A copy of the bytes at `address`."""
-    return ctypes.string_at(address, nbytes) if nbytes else b""
+    data: bytes = _string_at(address, nbytes) if nbytes else b""
+    return data
 
 
 def digest(address: int, nbytes: int, *, whole: bool = False) -> int:

@@ -16,7 +16,10 @@ State = tuple[Any, int | None, int | None, int | None, int | None, str | None]
 class OurRef(weakref.ref[Any]):
     """A weak reference of the tracer's, to be told from the program's own: see `hidden`."""
 
-    __slots__ = ()
+    __slots__ = ("address", "tensor_id")
+    address: int
+    """Of the tensor's Python object."""
+    tensor_id: int
 
 
 class TensorRow:

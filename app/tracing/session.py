@@ -187,6 +187,7 @@ class _Run:
         observer.use_globals(self._variables)
         lines = Lines(self._statements, observer)
         calls.minds_jit = self._statements.uses_compiler
+        calls.may_be_still = not (self._statements.uses_compiler or self._statements.hooks_in)
         calls.hears_api = not (self._statements.uses_compiler or self._statements.uses_fast_path)
         api_mode: Any = ApiMode(calls) if calls.hears_api else None
         error = None

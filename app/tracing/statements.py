@@ -68,6 +68,9 @@ class Columns:
         return self._lines[line - 1][start:end]
 
 
+_HOOKING_WORDS = frozenset({"signal", "library", "Library", "__del__", "finalize", "ref", "callbacks"})
+
+
 class StatementMap:
     """Statements by index, in source order of their headers.
 
@@ -99,6 +102,8 @@ class StatementMap:
         """It may set or remove the trace function."""
         self.uses_compiler = any(_speaks_to_compiler(node) for node in ast.walk(tree))
         """It asks for compiled or exported code, which an API mode would split or disable."""
+        self.hooks_in = any(_hooks_in(node) for node in ast.walk(tree))
+        """Code of its own may run within PyTorch's built-in functions."""
         self.uses_fast_path = _may_take_fast_path(tree)
         """It may run attention layers in a way that an API mode would disable."""
         self._add(tree.body, ())
@@ -152,6 +157,18 @@ def _speaks_to_compiler(node: ast.AST) -> bool:
         of_regular_expressions = isinstance(node.value, ast.Name) and node.value.id in ("re", "regex")
         return node.attr in _COMPILER_WORDS and not of_regular_expressions
     return isinstance(node, ast.alias) and node.name.split(".")[-1] in _COMPILER_WORDS
+
+
+def _hooks_in(node: ast.AST) -> bool:
+    """It speaks of signals, of ops of its own, or of what an object does when it dies."""
+    match node:
+        case ast.Attribute(attr=word) | ast.Name(id=word) | ast.FunctionDef(name=word):
+            return word in _HOOKING_WORDS
+        case ast.ImportFrom(module=str(module)) if not _HOOKING_WORDS.isdisjoint(module.split(".")):
+            return True
+        case ast.alias(name=name):
+            return not _HOOKING_WORDS.isdisjoint(name.split("."))
+    return False
 
 
 def _may_take_fast_path(tree: ast.Module) -> bool:

@@ -54,6 +54,10 @@ class Ledger:
         self._foreign: dict[int, StorageRow] = {}
         """Those of them over memory that PyTorch's allocator did not make: only they can overlap others."""
         self._dead: list[TensorRow] = []
+        """Parts of sparse and nested tensors that are no more."""
+        self._gone: list[OurRef] = []
+        """References whose tensors died. Told by a function of C: one in Python would be traced."""
+        self._died: Callable[[OurRef], None] = self._gone.append
         self._let_go: list[StorageRow] = []
         """Storages that a tensor was taken off."""
         self._next_tensor = 1
@@ -72,7 +76,9 @@ class Ledger:
         row = self._tensors.get(key)
         if row is not None and row.ref() is t:
             return row
-        row = TensorRow(self._next_tensor, OurRef(t, self._on_death(key)))
+        ref = OurRef(t, self._died)
+        ref.address, ref.tensor_id = key, self._next_tensor
+        row = TensorRow(self._next_tensor, ref)
         self.by_id[self._next_tensor] = row
         self._next_tensor += 1
         self._tensors[key] = row
@@ -90,17 +96,6 @@ class Ledger:
         """The tensor has a row."""
         row = self._tensors.get(id(t))
         return row is not None and row.ref() is t
-
-    def _on_death(self, key: int) -> Callable[[Any], None]:
-        tensors, dead = self._tensors, self._dead
-
-        def gone(ref: Any) -> None:
-            row = tensors.get(key)
-            if row is not None and row.ref is ref:
-                del tensors[key]
-                dead.append(row)
-
-        return gone
 
     def storage(self, t: Any, row: TensorRow | None = None) -> StorageRow | None:
         """The row of a tensor's storage, made at first sight; None for a layout without one."""
@@ -364,9 +359,10 @@ class Ledger:
 
     def sweep(self) -> None:
         """Tell which tensors and storages went since the last time."""
-        if not self._dead and not self._let_go:
+        if not self._gone and not self._dead and not self._let_go:
             return
         dead, candidates = self._dead[:], set(self._let_go)
+        dead += self._take_gone()
         dead += [part for row in dead if row.parts for part in row.parts.values()]
         self._dead.clear()
         self._let_go.clear()
@@ -384,6 +380,19 @@ class Ledger:
         self._free(s for s in candidates if self._storages.get(s.impl) is s and self._expired(s.impl))
         if not torch_private.has_weak_storages:
             self._forget([s for s in candidates if not s.tensors])
+
+    def _take_gone(self) -> list[TensorRow]:
+        """Rows of tensors that died since the last time."""
+        rows = []
+        gone = self._gone[:]
+        del self._gone[: len(gone)]
+        for ref in gone:
+            row = self.by_id.get(ref.tensor_id)
+            if row is not None:
+                rows.append(row)
+            if (other := self._tensors.get(ref.address)) is row and other is not None:
+                del self._tensors[ref.address]
+        return rows
 
     def _forget(self, rows: list[StorageRow]) -> None:
         """Storages that nobody can watch: their addresses may be given out again."""

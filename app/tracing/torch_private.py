@@ -65,6 +65,19 @@ current_node: Callable[[], Any] = find(
 )
 """The node that runs."""
 
+dispatch_modes: Callable[[], int] = find(
+    torch._C, "_len_torch_dispatch_stack", lambda: 99, "calls that are watched more cheaply"
+)
+"""How many dispatch modes are there; inside one, how many below it."""
+
+saved_tensor_hooks: Callable[[bool], Any] = find(
+    torch._C,
+    "_autograd._top_saved_tensors_default_hooks",
+    lambda ignore_tracing: (),
+    "calls that are watched more cheaply",
+)
+"""The hooks that run when an op saves a tensor; None for none."""
+
 recording_state: Callable[[], Any] = find(
     torch._C, "_get_tracing_state", lambda: None, "whether torch.jit.trace records"
 )

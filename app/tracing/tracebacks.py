@@ -9,6 +9,7 @@ from typing import Any
 
 _OURS = os.path.dirname(__file__) + os.sep
 _SHIM = os.path.join("torch", "overrides.py")
+_MAKE_OPS = ("__torch_dispatch__", "op")
 _OPS = os.path.join("torch", "_ops.py")
 
 
@@ -40,7 +41,7 @@ def _without_ours(entry: Any) -> Any:
         behind = entry.tb_next
         if is_ours(code.co_filename):
             entry = behind
-            dispatched = code.co_name == "__torch_dispatch__" and behind is not None
+            dispatched = code.co_name in _MAKE_OPS and behind is not None
             if dispatched and behind.tb_frame.f_code.co_filename.endswith(_OPS):
                 entry = behind.tb_next
         elif behind is not None and _goes_through_shim(behind.tb_frame.f_code):
