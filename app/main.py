@@ -152,6 +152,7 @@ def create_app(settings: Settings | None = None) -> FastAPI:
             frame_ancestors=settings.frame_ancestors,
             public_url=settings.public_url,
             api_origins=settings.api_origins,
+            keeps_results=store is not None,
             unsafe=settings.unsafe_no_sandbox,
             body_s=settings.body_s,
             proxies=networks(settings.trusted_proxy),

@@ -20,6 +20,7 @@ from ..resources import resource
 from ..schema import Limits
 from .api import NDJSON, api_router
 from .assets import Assets
+from .bounds import BoundedRequests
 from .clients import BehindProxies, Network
 from .docs import docs_router, openapi_of
 from .embed import Embeds
@@ -52,6 +53,9 @@ class WebSettings:
     frame_ancestors: str
     public_url: str | None
     api_origins: tuple[str, ...] = ()
+
+    keeps_results: bool = False
+    """Traces are kept for whoever runs the same program again."""
 
     unsafe: bool = False
     """Programs run without a sandbox: every page says so, and other machines are refused."""
@@ -103,6 +107,7 @@ def build(
         source_bytes=settings.source_bytes,
         public_url=settings.public_url,
         unsafe=settings.unsafe,
+        keeps_results=settings.keeps_results,
     )
     app.include_router(api_router(runner, settings.source_bytes, settings.body_s))
     app.include_router(pages.router())
@@ -127,6 +132,7 @@ def build(
     app.add_middleware(CompressMiddleware, gzip_level=6)
     if settings.api_origins:
         app.add_middleware(ApiForOthers, origins=settings.api_origins)
+    app.add_middleware(BoundedRequests)
     app.add_middleware(SecurityHeaders, frame_ancestors=settings.frame_ancestors, on_fault=refusals.fault)
     if metrics is not None:
         app.add_middleware(CountRequests, metrics=metrics)

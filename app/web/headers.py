@@ -5,6 +5,7 @@ short list; only `/embed/` may be framed by other sites.
 """
 
 from collections.abc import Awaitable, Callable, Sequence
+from urllib.parse import urlsplit
 
 from starlette.datastructures import MutableHeaders
 from starlette.middleware.cors import CORSMiddleware
@@ -15,6 +16,27 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 _POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; font-src 'self'; "
     "connect-src 'self'; manifest-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors "
+)
+
+_NOTHING_OF_THE_DEVICE = ", ".join(
+    f"{feature}=()"
+    for feature in (
+        "accelerometer",
+        "browsing-topics",
+        "camera",
+        "display-capture",
+        "geolocation",
+        "gyroscope",
+        "hid",
+        "magnetometer",
+        "microphone",
+        "midi",
+        "payment",
+        "publickey-credentials-get",
+        "serial",
+        "usb",
+        "xr-spatial-tracking",
+    )
 )
 
 # A page that is cross-origin isolated may load the embed, its files and its trace only if they say so.
@@ -61,6 +83,9 @@ class SecurityHeaders:
         headers["Content-Security-Policy"] = _POLICY + (self._frame_ancestors if embed else "'self'")
         headers["X-Content-Type-Options"] = "nosniff"
         headers["Referrer-Policy"] = "no-referrer"
+        headers["Permissions-Policy"] = _NOTHING_OF_THE_DEVICE
+        if "Location" in headers:
+            headers["Location"] = _path_of(headers["Location"])
         allowed = "Access-Control-Allow-Origin" in headers
         headers["Cross-Origin-Resource-Policy"] = (
             "cross-origin" if allowed or path.startswith(_SHARED) else "same-origin"
@@ -71,6 +96,13 @@ class SecurityHeaders:
             headers["Cross-Origin-Opener-Policy"] = "same-origin"
         if path.startswith(("/static/", "/traces/", "/oembed")):
             headers["Access-Control-Allow-Origin"] = "*"
+
+
+def _path_of(address: str) -> str:
+    """A redirect within the server, without its name: that comes from a header that anybody may write."""
+    parts = urlsplit(address)
+    path = "/" + parts.path.lstrip("/")  # two slashes would begin the name of another server
+    return f"{path}?{parts.query}" if parts.query else path
 
 
 class ApiForOthers:

@@ -1,4 +1,4 @@
-"""The pages: home, lessons, playground, about. It decides what they show; `templating` says it to templates.
+"""The pages: home, lessons, playground, about, security. What they show; `templating` tells templates.
 
 No sandbox is touched here: lessons work when no program can be run.
 """
@@ -34,6 +34,7 @@ from .templating import (
     PlayerView,
     PlaygroundPage,
     QuestionView,
+    SecurityPage,
     Templates,
     data_block,
 )
@@ -55,6 +56,7 @@ class Pages:
         source_bytes: int,
         public_url: str | None,
         unsafe: bool,
+        keeps_results: bool,
     ) -> None:
         self._catalog = catalog
         self._templates = templates
@@ -63,6 +65,7 @@ class Pages:
         self._source_bytes = source_bytes
         self._public_url = public_url
         self._unsafe = unsafe
+        self._keeps_results = keeps_results
 
     def router(self) -> APIRouter:
         """The routes."""
@@ -74,6 +77,7 @@ class Pages:
             ("/lessons/{slug}/answers/{question}", self.answer),
             ("/playground", self.playground),
             ("/about", self.about),
+            ("/security", self.security),
             ("/traces/{file_name}", self.trace),
         ):
             router.add_api_route(path, page, methods=["GET", "HEAD"], response_class=Response)
@@ -202,6 +206,21 @@ class Pages:
             memory_mib=self._limits.memory_bytes // 2**20,
             source_kib=self._source_bytes // 1024,
             steps=self._limits.steps_kept,
+            keeps_results=self._keeps_results,
+        )
+        return self._respond(request, page)
+
+    async def security(self, request: Request) -> Response:
+        """What is promised of the sandbox, and what is not."""
+        status = self._runner.status()
+        page = SecurityPage(
+            profile=status.profile,
+            layers=status.layers,
+            wall_s=self._limits.wall_s,
+            cpu_s=self._limits.cpu_s,
+            memory_mib=self._limits.memory_bytes // 2**20,
+            output_mib=self._limits.stdout_bytes / 2**20,
+            keeps_results=self._keeps_results,
         )
         return self._respond(request, page)
 
@@ -226,7 +245,7 @@ class Pages:
     def _respond(
         self,
         request: Request,
-        page: HomePage | LessonsPage | LessonPage | PlaygroundPage | AboutPage,
+        page: HomePage | LessonsPage | LessonPage | PlaygroundPage | AboutPage | SecurityPage,
     ) -> Response:
         return self._templates.respond(request, page, no_sandbox=self.no_sandbox)
 

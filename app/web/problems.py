@@ -43,6 +43,8 @@ STATUS: Mapping[type[AppError], int] = {
 HTTP_CODES: Mapping[int, tuple[str, str]] = {
     404: ("not-found", "There is nothing at this address."),
     405: ("method-not-allowed", "This address does not answer that method."),
+    414: ("address-too-long", "The address is too long."),
+    431: ("headers-too-large", "The headers of the request are too many or too long."),
     501: ("not-implemented", "This format is not offered; ask for JSON."),
 }
 

@@ -245,6 +245,22 @@ class AboutPage(Page):
     memory_mib: int
     source_kib: int
     steps: int
+    keeps_results: bool
+    """Traces are kept for whoever runs the same program again."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class SecurityPage(Page):
+    """What is promised of the sandbox, and what is not."""
+
+    template: ClassVar[str] = "security.html"
+    profile: str | None
+    layers: tuple[str, ...]
+    wall_s: float
+    cpu_s: int
+    memory_mib: int
+    output_mib: float
+    keeps_results: bool
 
 
 @dataclass(frozen=True)

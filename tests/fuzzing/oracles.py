@@ -187,9 +187,9 @@ def _words(trace: Trace) -> Iterator[str]:
             raw += [each for each in _DOTTED.findall(text) if each in _IDS and each not in given]
             if raw or not text.strip():
                 yield f"{sentence.id} in {language} shows {raw or 'nothing'}"
-        for last in {len(trace.steps), len(trace.steps) // 2}:
-            yield from _terminal(trace, Manner(language=language, step=last, verbose=last % 2 == 0))
-            step_figure(trace, last, language)
+        last = len(trace.steps) if language == "en" else len(trace.steps) * 2 // 3
+        yield from _terminal(trace, Manner(language=language, step=last, verbose=language == "en"))
+        step_figure(trace, last, language)
 
 
 def _terminal(trace: Trace, manner: Manner) -> Iterator[str]:

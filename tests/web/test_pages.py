@@ -17,6 +17,7 @@ PAGES = [
     "/playground?example=in-place",
     "/playground?program=one-storage.slice",
     "/about",
+    "/security",
     "/api/docs",
     "/embed/v1/one-storage.slice",
     "/embed/v1/",
