@@ -4,6 +4,7 @@ Takes many minutes: `python -m benchmarks ENDURANCE`. RUNS and MINUTES in the en
 """
 
 import os
+import time
 from collections.abc import Iterator
 
 from .closed_loop import closed_loop
@@ -50,10 +51,18 @@ def _figures(when: str, memory: tuple[float, float, float, int]) -> Iterator[Fig
 
 def _memory(server: Server) -> tuple[float, float, float, int]:
     """Resident memory of the server and its zygote; what the children below have of their own."""
+    time.sleep(1)  # until the last have gone, and others wait
     everybody = server.processes()
-    zygote = max(everybody[1:], key=memory_mb) if len(everybody) > 1 else server.pid
+    zygote = max(everybody[1:], key=_resident_mb)
     children = [pid for pid in everybody if pid not in (server.pid, zygote)]
-    return memory_mb(server.pid), memory_mb(zygote), sum(map(_private_mb, children)), len(everybody)
+    return memory_mb(server.pid), _resident_mb(zygote), sum(map(_private_mb, children)), len(everybody)
+
+
+def _resident_mb(pid: int) -> float:
+    try:
+        return memory_mb(pid)
+    except (OSError, ProcessLookupError):  # it ended just now
+        return 0.0
 
 
 def _private_mb(pid: int) -> float:

@@ -19,8 +19,9 @@ from .order import Order
 OLDEST_S = 60.0
 """Memory laid out alike for many runs is a help for attackers; and an idle server should be still."""
 
-IDLE_S = 0.005
-"""After the last run: who waits for a slot comes first."""
+IDLE_S = 0.1
+"""After the last run. Who asks again at once is served by a fork, as on a busy machine: to make a child ready
+then would take the processor from that run, and on two busy cores cost it a quarter of its time."""
 
 
 @dataclass
