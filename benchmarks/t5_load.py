@@ -68,6 +68,7 @@ def _plain() -> Iterator[Figure]:
         sandboxes = json.loads(server.get("/healthz").body)["queue"]["sandboxes"]
         request = partial(_request, server, source_of(S2))
         asyncio.run(_saturate(server, request, 2 * sandboxes, 2))  # warms up
+        time.sleep(1)  # until processes wait again
         idle = len(server.processes())
         memory = [_memory(server)]
         began = time.perf_counter()
