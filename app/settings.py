@@ -113,6 +113,12 @@ class Settings:
     value_elements: int = 1_024
     """VALUE_ELEMENTS: tensors up to this size have every value recorded."""
 
+    simulated_cuda_bytes: int = 64 * MIB
+    """SIMULATED_CUDA_BYTES: memory of a simulated CUDA device, small so that running out can be taught."""
+
+    simulated_cuda_devices: int = 1
+    """SIMULATED_CUDA_DEVICES: how many simulated CUDA devices there are, at most 8."""
+
     cache: Path | None = None
     """CACHE: the folder where results are kept; `off` keeps none. From the environment, else the user's
     cache folder."""
@@ -155,6 +161,8 @@ class Settings:
             stdout_bytes=self.stdout_bytes,
             trace_bytes=self.trace_bytes,
             value_elements=self.value_elements,
+            device_bytes=self.simulated_cuda_bytes,
+            devices=self.simulated_cuda_devices,
         )
 
     @classmethod
@@ -213,6 +221,13 @@ def _count(text: str) -> int:
     number = int(text)
     if number < 1:
         raise ValueError("it must be at least 1")
+    return number
+
+
+def _devices(text: str) -> int:
+    number = int(text)
+    if not 1 <= number <= 8:
+        raise ValueError("it must be from 1 to 8")
     return number
 
 
@@ -309,6 +324,8 @@ _VARIABLES: dict[str, tuple[str, Callable[[str], object]]] = {
     "stdout_bytes": ("STDOUT_BYTES", _count),
     "trace_bytes": ("TRACE_BYTES", _count),
     "value_elements": ("VALUE_ELEMENTS", _count),
+    "simulated_cuda_bytes": ("SIMULATED_CUDA_BYTES", _count),
+    "simulated_cuda_devices": ("SIMULATED_CUDA_DEVICES", _devices),
     "cache": ("CACHE", _folder),
     "cache_bytes": ("CACHE_BYTES", _count),
     "metrics": ("METRICS", _switch),

@@ -22,15 +22,12 @@ def device_sentences(moment: Moment) -> list[Sentence]:
 
 def _transfers(moment: Moment) -> list[Sentence]:
     """Bytes copied, summed per pair of devices."""
-    chronicle = moment.chronicle
     totals: dict[tuple[str, str], tuple[int, int]] = {}
     for event in moment.events:
-        if event.kind != "transfer":
-            continue
-        source, target = chronicle.view(event.source, moment.end), chronicle.view(event.target, moment.end)
-        if source is not None and target is not None:
-            n, nbytes = totals.get((source.device, target.device), (0, 0))
-            totals[source.device, target.device] = (n + 1, nbytes + event.nbytes)
+        if event.kind == "transfer":
+            way = (event.source_device, event.target_device)
+            n, nbytes = totals.get(way, (0, 0))
+            totals[way] = (n + 1, nbytes + event.nbytes)
     return [
         say("device", "device.copied", n=n, nbytes=nbytes, source=source, target=target)
         for (source, target), (n, nbytes) in totals.items()

@@ -77,12 +77,15 @@ def explain_failure(trace: Trace, chronicle: Chronicle) -> Explanation | None:
     line = trace.outcome.line
     args: dict[str, Any] = {"line": line, "caused_by": advice.caused_by, **advice.args}
     args.setdefault("names", list(advice.operands))
+    sentences = [say(layer, f"error.{name}", **args), say(None, f"error.{name}.fix", **args)]
+    if trace.environment.simulated and "cuda" in (trace.outcome.message or "").lower():
+        sentences.append(say("device", "error.simulated"))
     return Explanation(
         class_=_SAME_CLASS.get(name, name),
         line=line,
         caused_by=advice.caused_by,
         operands=advice.operands,
-        sentences=(say(layer, f"error.{name}", **args), say(None, f"error.{name}.fix", **args)),
+        sentences=tuple(sentences),
     )
 
 

@@ -19,6 +19,7 @@ from .quiet_data import (
     overlapping_writes,
     repeated_modules,
 )
+from .quiet_devices import device_ping_pong
 
 _SEARCHES = (
     alias_writes,
@@ -32,6 +33,7 @@ _SEARCHES = (
     kept_graphs,
     repeated_scatters,
     stale_optimizers,
+    device_ping_pong,
     unwatched,
     counted_references,
 )

@@ -323,8 +323,28 @@ def _nothing(call: FailedCall) -> Advice:
     return Advice(None, ())
 
 
+_DEVICE_IS_FULL = re.compile(r"CUDA out of memory.* GPU (\d+) has a total capacity of (.+?) of which")
+_MOST_HOLDERS = 3
+
+
 def _out_of_memory(call: FailedCall) -> Advice:
-    return Advice(None, (), {"limit": limit_of(call.outcome.limit)["amount"] or "none"})
+    full = _DEVICE_IS_FULL.search(call.outcome.message or "")
+    if full is not None:
+        return _full_device(call, f"cuda:{full[1]}", full[2])
+    return Advice(None, (), {"limit": limit_of(call.outcome.limit)["amount"] or "none", "device": "none"})
+
+
+def _full_device(call: FailedCall, device: str, capacity: str) -> Advice:
+    """What of the reader's is on the device, the largest first."""
+    chronicle, moment = call.chronicle, call.moment
+    largest: dict[int, tuple[int, str]] = {}
+    for name, tensor in (chronicle.bindings(0, moment) | chronicle.bindings(call.frame, moment)).items():
+        storage, view = chronicle.memory(tensor, moment), call.view(tensor)
+        if storage is not None and view is not None and view.device == device:
+            largest.setdefault(storage, (chronicle.nbytes(storage, moment), name))
+    holders = [name for _, name in sorted(largest.values(), key=lambda each: -each[0])]
+    args = {"limit": "none", "device": device, "capacity": capacity, "holders": holders[:_MOST_HOLDERS]}
+    return Advice(None, (), args)
 
 
 def _graph_break(call: FailedCall) -> Advice:

@@ -15,5 +15,11 @@ class Transfer(Record):
     target: int
     """Id of the tensor copied to."""
 
+    source_device: str
+    """Where it was."""
+
+    target_device: str
+    """Where the copy is."""
+
     nbytes: int
     """Bytes copied."""

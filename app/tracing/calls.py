@@ -479,6 +479,8 @@ class Calls(Quiet):
                     "kind": "transfer",
                     "source": self._ledger.tensor(source).id,
                     "target": row.id,
+                    "source_device": reading.device_name(there),
+                    "target_device": reading.device_name(here),
                     "nbytes": reading.numel(t) * reading.element_size(t),
                 }
             )

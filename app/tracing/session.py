@@ -92,7 +92,10 @@ def record_program(
     with nullcontext() if simulation is None else simulation:
         if simulation is not None:
             simulation.seed(request.seed or 0)
-        outcome = run.watched(confined) if request.observed else run.plain(confined)
+        if request.observed:
+            outcome = run.watched(confined, simulated=simulation is not None)
+        else:
+            outcome = run.plain(confined)
     stream.close(outcome, run.fingerprint)
     if faults is not None:
         faults.extend(run.faults)
@@ -161,10 +164,10 @@ class _Run:
             return nullcontext()
         return QuietRecording(lambda: observer.tell("ops-unheard"))
 
-    def watched(self, confined: bool) -> dict[str, Any]:
-        """Run it, tell its steps, and return the outcome."""
+    def watched(self, confined: bool, *, simulated: bool) -> dict[str, Any]:
+        """Run it, tell its steps, and return the outcome. With simulated devices nothing is compiled."""
         stream, limits = self._stream, self._limits
-        if self._statements.uses_compiler:
+        if self._statements.uses_compiler and not simulated:
             hide_from_dynamo()
         now = Running()
         contents = Contents(stream, now, limits.value_elements)

@@ -4,6 +4,7 @@ import textwrap
 from dataclasses import dataclass
 from typing import Any
 
+import torch._dynamo  # noqa: F401  # an optimizer imports it: once here, as in the sandbox, not in each child
 from tensor_anatomy.execution.assembly import Assembly
 from tensor_anatomy.execution.framing import decode_chunk
 from tensor_anatomy.explaining import explain

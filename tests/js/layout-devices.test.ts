@@ -94,7 +94,7 @@ test("each device has a lane, the CPU first, and copies say where from and to", 
       {
         events: [
           storage(2, 16, "cuda:0"), tensor(2, ON_CUDA, 2),
-          { kind: "transfer", source: 1, target: 2, nbytes: 16 }, name("g", 2),
+          { kind: "transfer", source: 1, target: 2, source_device: "cpu", target_device: "cuda:0", nbytes: 16 }, name("g", 2),
         ],
       },
     ]),

@@ -73,6 +73,8 @@ _AS_ANOTHER = {
         "wrapper_CUDA__cudnn_batch_norm",
         {n: n for n in ("input", "weight", "bias", "running_mean", "running_var")},
     ),
+    "_ctc_loss": ("wrapper_CUDA___ctc_loss", {"log_probs": "log_probs", "targets": "targets"}),
+    "_ctc_loss.Tensor": ("wrapper_CUDA___ctc_loss", {"log_probs": "log_probs", "targets": "targets"}),
     "linear": ("wrapper_CUDA_addmm", {"bias": "self", "input": "mat1", "weight": "mat2"}),
 }
 """Ops that on CUDA run through another one's wrapper: its name, and what it calls our arguments."""
@@ -81,6 +83,7 @@ _ANYWHERE_OPS = """
     _to_copy copy_ _copy_from lift lift_fresh lift_fresh_copy _pin_memory is_pinned _foreach_copy_ detach
     alias set_.source_Tensor _has_compatible_shallow_copy_type is_set_to resize_as_ is_same_size
     _sparse_coo_tensor_with_dims_and_tensors record_stream _shape_as_tensor
+    _ctc_loss_backward _ctc_loss_backward.Tensor
     """
 _ANYWHERE = frozenset(_ANYWHERE_OPS.split())
 """Ops that look at no device, or say what they have to say elsewhere."""

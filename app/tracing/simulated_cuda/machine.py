@@ -42,6 +42,7 @@ class Machine:
         self.labels = Labels(devices, capacity)
         self.generators = Generators(devices)
         self.mode = DeviceMode(self.labels, self.generators, keeps_versions=alone)
+        """That of the main thread."""
         self.current = 0
         """Number of the device that `cuda` means."""
 
@@ -67,6 +68,10 @@ class Machine:
         chosen = _device.CURRENT_DEVICE
         return None if chosen is None else self.device(chosen)
 
+    def another_mode(self) -> DeviceMode:
+        """A mode for another thread, where nothing watches."""
+        return DeviceMode(self.labels, self.generators, keeps_versions=True)
+
     @contextmanager
     def making_on(self, place: torch.device) -> Iterator[None]:
         """While entered, ops put what they make on a device."""
@@ -85,6 +90,8 @@ class Machine:
         source = self.labels.of(t)
         with self.making_on(place):
             out = _to(t, dtype or t.dtype, copy=True, memory_format=memory_format or torch.preserve_format)
+        if place.type == "cuda":
+            self.labels.put(out, place)  # where no mode heard the op
         node = out.grad_fn
         if node is not None and source != place:
             self.bring_back(node, 0, source)

@@ -239,6 +239,14 @@ def _put_recurrent(machine: Machine, patches: Patches) -> None:
 
     for name in ("lstm", "gru", "rnn_tanh", "rnn_relu"):
         patches.put(torch._VF, name, checked(getattr(torch._VF, name)))
+    ctc_loss: Any = torch.ctc_loss
+
+    def with_lengths_there(log_probs: Any, targets: Any, *rest: Any) -> Any:
+        """PyTorch moves lengths to the device by itself, in C++, where there is none."""
+        lengths = [each.to(log_probs.device) if isinstance(each, torch.Tensor) else each for each in rest]
+        return ctc_loss(log_probs, targets, *lengths)
+
+    patches.put(torch, "ctc_loss", with_lengths_there)
 
 
 def _put_storages(machine: Machine, patches: Patches) -> None:

@@ -4,6 +4,8 @@ Statistics come from the model of the caching allocator, through PyTorch's own P
 computes them from others. Everything is over when it returns: streams order nothing, events measure nothing.
 """
 
+import threading
+import warnings
 from types import SimpleNamespace
 from typing import Any
 
@@ -23,7 +25,6 @@ _NO_CLOCK = "It computes on the CPU, and how long that takes says nothing about 
 def put_runtime(machine: Machine, patches: Patches) -> None:
     """Replace the functions of `torch.cuda` and `torch.accelerator`."""
     cuda = torch.cuda
-    count = len(machine.labels.devices)
     _put_devices(machine, patches)
     put_memory(machine, patches)
     put_streams(machine, patches)
@@ -40,7 +41,15 @@ def put_runtime(machine: Machine, patches: Patches) -> None:
         return {(_device_of_group(lists, d), dtype): lists for (d, dtype), lists in groups.items()}
 
     patches.put(torch._C, "_group_tensors_by_device_and_dtype", group)
-    _refuse_what_is_not_there(patches, count)
+    patches.put(torch._C, "_scatter", _scatter)
+    begin: Any = threading.Thread._bootstrap_inner  # type: ignore[attr-defined]  # where a thread begins
+
+    def begin_with_devices(thread: Any) -> None:
+        with machine.another_mode():
+            begin(thread)
+
+    patches.put(threading.Thread, "_bootstrap_inner", begin_with_devices)
+    _refuse_what_is_not_there(patches)
 
 
 def _device_of_group(lists: Any, otherwise: Any) -> Any:
@@ -52,7 +61,14 @@ def _refuse() -> None:
     raise not_simulated("this function of torch.cuda", "There is no GPU.")
 
 
-def _refuse_what_is_not_there(patches: Patches, count: int) -> None:
+def _scatter(t: Any, devices: Any, *rest: Any) -> Any:
+    """What `nn.DataParallel` gives to one device; replicas on several are not made."""
+    if len(devices) > 1:
+        raise not_simulated("nn.DataParallel over several devices", "One device is: device_ids=[0].")
+    return (t.to(torch.device("cuda", devices[0])),)
+
+
+def _refuse_what_is_not_there(patches: Patches) -> None:
     reasons = {
         "CUDAGraph": "Nothing is queued, so there is nothing to capture.",
         "graph": "Nothing is queued, so there is nothing to capture.",
@@ -86,6 +102,9 @@ def _put_devices(machine: Machine, patches: Patches) -> None:
             return machine.current
         return int(machine.device(device).index or 0)
 
+    def synchronize(device: Any = None) -> None:
+        number(device)
+
     def set_device(device: Any) -> None:
         place = machine.device(device)
         if place.type == "cuda":
@@ -104,7 +123,7 @@ def _put_devices(machine: Machine, patches: Patches) -> None:
             total_memory=memory.capacity,
             major=0,
             minor=0,
-            multi_processor_count=0,
+            multi_processor_count=1,
             is_integrated=0,
             is_multi_gpu_board=0,
         )
@@ -114,7 +133,6 @@ def _put_devices(machine: Machine, patches: Patches) -> None:
 
     functions = {
         "is_available": lambda: True,
-        "_is_compiled": lambda: True,
         "is_initialized": lambda: True,
         "init": lambda: None,
         "device_count": lambda: count,
@@ -122,7 +140,7 @@ def _put_devices(machine: Machine, patches: Patches) -> None:
         "set_device": set_device,
         "_exchange_device": exchange,
         "_maybe_exchange_device": exchange,
-        "synchronize": lambda device=None: number(device) and None,
+        "synchronize": synchronize,
         "ipc_collect": lambda: None,
         "get_device_name": lambda device=None: f"{NAME} {number(device)}" if count > 1 else NAME,
         "get_device_capability": lambda device=None: (number(device) * 0, 0),
@@ -257,7 +275,8 @@ def _put_compiler(patches: Patches) -> None:
     def run_as_written(model: Any = None, **options: Any) -> Any:
         if model is None:
             return lambda function: run_as_written(function, **options)
-        print(f"[{SIMULATED}torch.compile compiles nothing, the code runs as it is written]")
+        said = f"{SIMULATED}torch.compile compiles nothing, the code runs as it is written"
+        warnings.warn(said, stacklevel=2)
         return model
 
     patches.put(torch, "compile", run_as_written)

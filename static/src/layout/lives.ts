@@ -162,8 +162,8 @@ class Reader {
       line,
       source: event.source,
       target: event.target,
-      from: this.viewOf.get(event.source)?.device ?? "",
-      to: this.viewOf.get(event.target)?.device ?? "",
+      from: event.source_device,
+      to: event.target_device,
       sourceName: null,
       targetName: null,
       nbytes: event.nbytes,
@@ -172,9 +172,7 @@ class Reader {
 
   lives(): Lives {
     for (const transfer of this.transfers) {
-      // The tensors may have been described after the copy, and named later still.
-      transfer.from ||= this.viewOf.get(transfer.source)?.device ?? "";
-      transfer.to ||= this.viewOf.get(transfer.target)?.device ?? "";
+      // The tensors may have been named after the copy.
       transfer.sourceName = this.names.get(transfer.source) ?? null;
       transfer.targetName = this.names.get(transfer.target) ?? null;
     }

@@ -730,6 +730,14 @@ export interface Transfer {
    */
   target: number;
   /**
+   * Where it was.
+   */
+  source_device: string;
+  /**
+   * Where the copy is.
+   */
+  target_device: string;
+  /**
    * Bytes copied.
    */
   nbytes: number;
