@@ -1,7 +1,10 @@
 """Which device a program gets, and that a trace says when it is a simulated one."""
 
 import pytest
+import torch
 
+from ..conftest import record
+from ..tracing.children import in_child
 from .running import run
 
 PLACE = (
@@ -37,13 +40,8 @@ def test_asked_for_it_is_there_for_a_program_that_does_not_name_it() -> None:
     assert ran.device("x") == "cuda:0"
 
 
-def test_everything_is_put_back_after_the_run(monkeypatch: pytest.MonkeyPatch) -> None:
-    from tests.conftest import record
-    from tests.tracing.children import in_child
-
+def test_everything_is_put_back_after_the_run() -> None:
     def names() -> dict[str, int]:
-        import torch
-
         owners = (torch, torch.Tensor, torch.cuda, torch.cuda.memory, torch.UntypedStorage, torch.accelerator)
         return {f"{o.__name__}.{n}": id(v) for o in owners for n, v in vars(o).items() if n[:2] != "__"}
 
