@@ -7,7 +7,7 @@ their own (`languages`); how a message is put together is in `messages`.
 from collections.abc import Iterator
 
 from ..messages import Language, catalogue
-from ..schema import Trace
+from ..schema import Outcome, Trace
 from ..schema.traits import overlap
 
 _NOT_IN_PAGES = ("terminal.", "cli.")
@@ -23,6 +23,19 @@ _FOR_PROGRAMS_NOT_RUN_YET = (
     "ui.share.",
     "ui.verdict.",
 )
+_ENDS = {
+    "crashed",
+    "denied",
+    "invalid-reply",
+    "memory-limit",
+    "output-limit",
+    "raised",
+    "signal",
+    "step-limit",
+    "stopped",
+    "time-limit",
+}
+_OF_RUNS_CUT_SHORT = {"busiest", "crashed-line", "kept"}
 
 
 def words_of_pages(language: Language) -> dict[str, str]:
@@ -36,8 +49,22 @@ def words_of_recording(trace: Trace, language: Language) -> dict[str, str]:
     return {
         id: text
         for id, text in words_of_pages(language).items()
-        if id in said or (id.startswith(("ui.", "list.")) and not id.startswith(_FOR_PROGRAMS_NOT_RUN_YET))
+        if id in said
+        or (
+            id.startswith(("ui.", "list."))
+            and not id.startswith(_FOR_PROGRAMS_NOT_RUN_YET)
+            and not _is_of_another_end(id, trace.outcome)
+        )
     }
+
+
+def _is_of_another_end(id: str, outcome: Outcome) -> bool:
+    if not id.startswith("ui.outcome."):
+        return False
+    end = id.rpartition(".")[2]
+    if end in _OF_RUNS_CUT_SHORT:
+        return outcome.kind in ("finished", "raised")
+    return end in _ENDS and end not in (outcome.kind, outcome.reason)
 
 
 def _traits(trace: Trace) -> Iterator[str]:

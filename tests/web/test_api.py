@@ -346,7 +346,7 @@ async def test_health_says_what_runs_and_how_busy_it_is(client, runner):
     assert body["torch"] == "2.13.0+cpu"
     assert body["sandbox"] == {"profile": "strict", "layers": ["rlimits", "landlock", "seccomp"]}
     assert body["devices"] == ["cpu"]
-    assert body["queue"] == {"running": 1, "waiting": 0, "sandboxes": 2, "places": 32}
+    assert body["queue"] == {"running": 1, "waiting": 0, "sandboxes": 2, "places": 32, "prepared": 0}
     runner.unavailable = "seccomp is missing."
     response = await client.get("/healthz")
     assert response.status_code == 200
