@@ -26,6 +26,8 @@ from ..schema import (
 )
 from ..schema.origins import Origins
 from ..schema.traits import traits_of
+from .leaves import Leaves
+from .overlaps import overlaps
 from .timeline import Timeline
 
 _EXPORTS = frozenset(
@@ -384,14 +386,11 @@ class Chronicle:
 
     def overlapping(self, storage: int, moment: int) -> list[int]:
         """Other storages that lie over the same memory."""
-        start, end = self.storage_span.get(storage, (0, 0))
-        if not start or start == end:
-            return []
-        return [
-            other
-            for other, (other_start, other_end) in self.storage_span.items()
-            if 0 < other_start < end and start < other_end and other != storage and self.alive(other, moment)
-        ]
+        return [other for other in self._overlaps.get(storage, ()) if self.alive(other, moment)]
+
+    @cached_property
+    def _overlaps(self) -> dict[int, list[int]]:
+        return overlaps(self.storage_span, self.storage_born, self.storage_freed, self.end)
 
     def alive(self, storage: int, moment: int) -> bool:
         """A storage is known and its bytes are there."""
@@ -442,7 +441,8 @@ class Chronicle:
 
     # ---- autograd
 
-    def grads_ever(self) -> dict[int, None]:
+    @cached_property
+    def had_grads(self) -> dict[int, None]:
         """Tensors that had a gradient at some moment."""
         return {owner: None for owners in self.grad_of.values() for owner in owners}
 
@@ -463,9 +463,14 @@ class Chronicle:
         return seen
 
     def leaves(self, roots: Iterable[int | None]) -> list[int]:
-        """Ids of the leaf tensors that gradients flow to from `roots`."""
-        variables = (self.nodes[n].variable for n in self.reachable(roots))
-        return list(dict.fromkeys(v for v in variables if v is not None))
+        """Ids of the leaf tensors that gradients flow to from `roots`, nearest first."""
+        behind = (self._leaves.behind(root) for root in roots if root is not None)
+        found = sorted(((leaf, far) for leaves in behind for leaf, far in leaves.items()), key=lambda f: f[1])
+        return list(dict.fromkeys(leaf for leaf, _ in found))
+
+    @cached_property
+    def _leaves(self) -> Leaves:
+        return Leaves(self.nodes)
 
     @cached_property
     def origins(self) -> Origins:

@@ -66,7 +66,7 @@ def _changed_grads(moment: Moment) -> dict[int, str]:
     """Leaves whose gradient came (`new`), grew (`added`) or went (`gone`) in a step."""
     found: dict[int, str] = {}
     written = {w.storage for w in moment.writes}
-    for tensor in moment.chronicle.grads_ever():
+    for tensor in moment.chronicle.had_grads:
         before, after = moment.before(tensor), moment.state(tensor)
         had, has = (before.grad if before else None), (after.grad if after else None)
         if had is not None and has is None:
@@ -102,14 +102,15 @@ def kept_graphs(program: Program) -> Iterator[Note]:
     """`total = total + loss` in a loop keeps the graph of every round, when only a number was wanted."""
     told: set[ast.stmt] = set()
     rounds: dict[ast.stmt, int] = {}
+    sums: dict[ast.stmt, str | None] = {}
     for number, node in program.steps(ast.Assign, ast.AugAssign):
-        name = _summed(node)
-        if (
-            name is None
-            or node not in program.in_loops
-            or node in told
-            or not _only_summed(program, name, node)
-        ):
+        if node in told or node not in program.in_loops:
+            continue
+        if node not in sums:
+            summed = _summed(node)
+            sums[node] = summed if summed is not None and _only_summed(program, summed, node) else None
+        name = sums[node]
+        if name is None:
             continue
         tensor = program.tensor(ast.Name(id=name, ctx=ast.Load()), number, before=False)
         state = program.chronicle.tensor(tensor, program.chronicle.ends[number])
