@@ -69,7 +69,7 @@ def record_program(
     """
     source = request.source.removeprefix("\ufeff")
     stream = Stream(send, request.limits.trace_bytes)
-    simulation = _simulation(request, source)
+    simulation = _simulation(request, source) if own is None else None
     environment = {
         "torch": str(torch.__version__),
         "python": platform.python_version(),
@@ -103,7 +103,7 @@ def record_program(
 
 
 def _simulation(request: RunRequest, source: str) -> SimulatedCuda | None:
-    """The devices a program runs on, if they are simulated."""
+    """The devices a program runs on, if they are simulated. One's own script has those that are there."""
     asked = request.device
     if asked == "simulated-cuda" or (asked == "auto" and mentions_cuda(source)):
         limits = request.limits
