@@ -53,6 +53,7 @@ def found(trace: Trace) -> list[tuple[str, str | None, str, str]]:
         pytest.param("x = torch.ones(3)\nx.view(5)\n", id="an exception"),
         pytest.param("import warnings\nwarnings.warn('careful')\n", id="a warning"),
         pytest.param("import random\nx = torch.rand(3) * random.random()\n", id="random numbers"),
+        pytest.param("x = torch.rand(3).cuda()\ny = torch.rand(3, device='cuda') * x\n", id="simulated CUDA"),
     ],
 )
 async def test_a_program_that_ends_alike_has_no_effect(pool: Pool, source: str) -> None:

@@ -185,7 +185,8 @@ class Playground {
 
   private facts(): Record<string, unknown> {
     const trace = this.player.trace;
-    return { steps: trace?.steps.length ?? 0, torch: trace?.environment.torch.split("+")[0] ?? "" };
+    const device = trace?.environment.simulated === true ? "simulated" : "real";
+    return { steps: trace?.steps.length ?? 0, torch: trace?.environment.torch.split("+")[0] ?? "", device };
   }
 
   private tell(text: string): void {
