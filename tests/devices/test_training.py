@@ -161,3 +161,18 @@ def test_a_model_keeps_its_parameters_and_replaces_its_buffers() -> None:
     )
 
     assert ran.printed == ["True cuda:0 False cpu True"]
+
+
+def test_a_packed_batch_of_unequal_lengths_trains_with_its_lengths_on_the_cpu() -> None:
+    ran = run(
+        """
+        from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
+        x = pack_padded_sequence(torch.randn(2, 3, 4).cuda(), torch.tensor([3, 2]), batch_first=True)
+        for layer in (torch.nn.LSTM(4, 5).cuda(), torch.nn.GRU(4, 5).cuda()):
+            out, lengths = pad_packed_sequence(layer(x)[0])
+            out.sum().backward()
+            print(out.device, lengths.device, layer.weight_ih_l0.grad.device)
+        """
+    )
+
+    assert ran.printed == ["cuda:0 cpu cuda:0"] * 2

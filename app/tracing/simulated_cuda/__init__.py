@@ -9,8 +9,8 @@ The other way was tried: a wrapper subclass on PyTorch's private-use backend. It
 whose own checks then speak, under its own name; but wrappers have no storage to share, to read or to weigh,
 which is what this product shows. Of 18 snippets the private-use prototype ran 15 (no `tolist`, no LSTM, no
 CPU index), a first overlay 16 (gradients stayed on the device, tensors made in passing did not mix), this
-one all; an op costs 122, 51 and 58 µs. A label's price is that C++ knows nothing of the device: what PyTorch does
-in C++ by device (a gradient brought back by `.to`, a tensor made in passing, the generator that is drawn
+one all; an op costs 122, 51 and 58 µs. A label's price is that C++ knows nothing of the device: what PyTorch
+does in C++ by device (a gradient brought back by `.to`, a tensor made in passing, the generator that is drawn
 from, a move inside an op) is done here, and what is not simulated must say so.
 
 Simulated or not, a run is the same watched and unwatched: the simulation is part of it.

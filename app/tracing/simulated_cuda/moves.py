@@ -230,9 +230,10 @@ def _put_recurrent(machine: Machine, patches: Patches) -> None:
 
     def checked(original: Any) -> Any:
         def run(given: Any, second: Any, *rest: Any) -> Any:
-            if isinstance(rest[0], (list, tuple)):  # not packed: input, hidden state, weights
-                hidden = list(second) if isinstance(second, (list, tuple)) else [second]
-                check_recurrent(given, hidden, list(rest[0]), machine.labels)
+            packed = isinstance(rest[1], (list, tuple))  # input, batch sizes, hidden state, weights
+            hidden, weights = rest[:2] if packed else (second, rest[0])
+            states = list(hidden) if isinstance(hidden, (list, tuple)) else [hidden]
+            check_recurrent(given, states, list(weights), machine.labels)
             return original(given, second, *rest)
 
         return run
