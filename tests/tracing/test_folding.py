@@ -167,12 +167,19 @@ LOOPS = {
     """,
 }
 
+UNREACHED = "something the program's names do not reach"
+
 
 def end_of(trace: Trace, step: int | None = None) -> dict[str, Any]:
     """What a reader sees after a step: the state document without what a folded trace need not repeat."""
     state = state_document(trace, step).model_dump(mode="json", by_alias=True)
     storages = {
-        k: {f: v for f, v in s.items() if f != "address"}
+        # Who keeps what no name leads to is looked for when there is time, and so not at every step.
+        k: {
+            f: v if f != "held_by" else [h for h in v if h != UNREACHED]
+            for f, v in s.items()
+            if f != "address"
+        }
         for k, s in state["storages"].items()
         if not s["freed"]
     }
