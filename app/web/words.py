@@ -35,6 +35,7 @@ _ENDS = {
     "stopped",
     "time-limit",
 }
+_OF_EFFECTS = {"ui.graph.plain", "ui.memory.unobserved", "ui.outcome.observed"}
 _OF_RUNS_CUT_SHORT = {"busiest", "crashed-line", "kept"}
 
 
@@ -51,9 +52,10 @@ def words_of_recording(trace: Trace, language: Language) -> dict[str, str]:
         for id, text in words_of_pages(language).items()
         if id in said
         or (
-            id.startswith(("ui.", "list."))
+            id.startswith(("ui.", "list.", "origin."))
             and not id.startswith(_FOR_PROGRAMS_NOT_RUN_YET)
             and not _is_of_another_end(id, trace.outcome)
+            and not (id in _OF_EFFECTS and not trace.observer_effects)
         )
     }
 

@@ -36,10 +36,11 @@ WORDS = """() => [...document.querySelectorAll(
   .filter(each => !each.closest('[lang=en]:not(html)') && each.checkVisibility())
   .map(each => {
     const copy = each.cloneNode(true);
-    for (const code of copy.querySelectorAll('code, kbd, [lang=en], .tensor-name')) code.remove();
+    const code = copy.querySelector('.tensor-name, .place-names') !== null;
+    for (const part of copy.querySelectorAll('code, kbd, [lang=en], .tensor-name, .place-names')) part.remove();
     const pieces = [...copy.querySelectorAll('*'), copy].flatMap(one => [...one.childNodes])
       .filter(node => node.nodeType === Node.TEXT_NODE).map(node => node.data);
-    return [...pieces, copy.getAttribute('aria-label') ?? '', copy.getAttribute('title') ?? ''].join(' ');
+    return [...pieces, copy.getAttribute('aria-label') ?? '', code ? '' : (copy.getAttribute('title') ?? '')].join(' ');
   })"""
 
 

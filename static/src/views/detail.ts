@@ -88,7 +88,6 @@ export class Detail {
         told.set(words, [...(told.get(words) ?? []), name]);
       }
     }
-    this.traits.hidden = told.size === 0;
     this.traits.replaceChildren(...[...told].map(([words, names]) => el("span", {}, el("b", {}, this.say("list.names", { names })), `: ${words}`)));
   }
 
