@@ -2,6 +2,7 @@
 
 import asyncio
 import sqlite3
+import threading
 from collections.abc import AsyncGenerator
 from pathlib import Path
 
@@ -130,6 +131,22 @@ async def test_what_was_kept_needs_no_run_also_after_a_restart(trace, tmp_path):
     assert await again.run(request()) == first
     assert runs.started == 1
     assert counted == ["run", "kept"]
+
+
+async def test_what_is_on_its_way_to_the_disk_is_known_already(trace, tmp_path, monkeypatch):
+    runs = Runs(trace)
+    runs.may_go_on.set()
+    store = Store.open(tmp_path, most_bytes=1 << 20)
+    may_write = threading.Event()
+    write = store.write
+    monkeypatch.setattr(store, "write", lambda *what: (may_write.wait(5), write(*what)))
+    shared: Shared[str | Trace] = Shared(runs, key, store)
+    first = await shared.run(request())
+    while runs.ended == 0:
+        await asyncio.sleep(0)
+    assert await shared.run(request()) == first
+    assert runs.started == 1
+    may_write.set()
 
 
 async def test_without_a_name_nothing_is_shared(trace):

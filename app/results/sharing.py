@@ -48,6 +48,8 @@ class Shared(Generic[Piece]):
         self._store = store
         self._count = count
         self._flights: dict[str, _Flight[Piece]] = {}
+        self._writing: dict[str, Trace] = {}
+        """What is on its way to the store."""
 
     async def run(self, request: TraceRequest, *, client: str = "") -> Trace:
         """The trace of a program; errors as of `stream`."""
@@ -69,7 +71,7 @@ class Shared(Generic[Piece]):
             key = ""  # nothing to share: a run of its own, under no name
         flight = self._flights.get(key) if key else None
         if flight is None and key and self._store is not None:
-            kept = await asyncio.to_thread(self._store.read, key)
+            kept = self._writing.get(key) or await asyncio.to_thread(self._store.read, key)
             if kept is not None:
                 self._count("kept")
                 yield kept
@@ -101,9 +103,11 @@ class Shared(Generic[Piece]):
 
     def _landed(self, key: str, trace: Trace) -> None:
         if key and self._store is not None and is_repeatable(trace.outcome) and is_compared(trace):
+            self._writing[key] = trace
             keeping = asyncio.ensure_future(asyncio.to_thread(self._store.write, key, trace))
             _kept_alive.add(keeping)
             keeping.add_done_callback(_kept_alive.discard)
+            keeping.add_done_callback(lambda _done: self._writing.pop(key, None))
 
 
 _kept_alive: set["asyncio.Future[None]"] = set()
