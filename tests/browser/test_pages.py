@@ -37,10 +37,12 @@ WORDS = """() => [...document.querySelectorAll(
   .map(each => {
     const copy = each.cloneNode(true);
     const code = copy.querySelector('.tensor-name, .place-names') !== null;
-    for (const part of copy.querySelectorAll('code, kbd, [lang=en], .tensor-name, .place-names')) part.remove();
+    const english = 'code, kbd, [lang=en], .tensor-name, .place-names';
+    for (const part of copy.querySelectorAll(english)) part.remove();
     const pieces = [...copy.querySelectorAll('*'), copy].flatMap(one => [...one.childNodes])
       .filter(node => node.nodeType === Node.TEXT_NODE).map(node => node.data);
-    return [...pieces, copy.getAttribute('aria-label') ?? '', code ? '' : (copy.getAttribute('title') ?? '')].join(' ');
+    const title = code ? '' : (copy.getAttribute('title') ?? '');
+    return [...pieces, copy.getAttribute('aria-label') ?? '', title].join(' ');
   })"""
 
 
