@@ -42,7 +42,30 @@ for i in range({n}):
     loss.backward()
     w.grad = None
 """
-PROGRAMS = {"mlp": MLP, "residual": RESIDUAL, "shared leaf": SHARED, "loop": LOOP.format(n=5)}
+RECURRENT = """
+import torch
+w = torch.ones(2, requires_grad=True)
+h = w * 1
+for i in range(40):
+    h = h * w
+"""
+STACKED = """
+import torch
+w = torch.ones(2, requires_grad=True)
+h, all = w, []
+for i in range(40):
+    h = h * 1.5
+    all.append(h)
+y = torch.stack(all)
+"""
+PROGRAMS = {
+    "recurrent": RECURRENT,
+    "stacked": STACKED,
+    "mlp": MLP,
+    "residual": RESIDUAL,
+    "shared leaf": SHARED,
+    "loop": LOOP.format(n=5),
+}
 
 
 def overlap(a, b):
@@ -173,6 +196,30 @@ def test_a_long_loop_keeps_its_first_and_last_rounds_and_says_what_is_missing(tr
     inner = sorted(nodes)
     assert inner[1] in drawn
     assert inner[-1] in drawn
+
+
+def test_a_leaf_that_many_steps_use_stands_beside_each_of_them(trace_of):
+    graph = draw_graph(trace_of(RECURRENT))
+    leaf = next(box.node for box in graph.nodes if sum(b.node == box.node for b in graph.nodes) > 1)
+    boxes = {(box.node, box.x, box.y) for box in graph.nodes}
+
+    assert len(boxes) == len(graph.nodes)
+    assert sum(node == leaf for node, *_ in boxes) == 41
+    longest = max(abs(points[0][0] - points[-1][0]) for points in (edge.points for edge in graph.edges))
+    assert longest < graph.width / 10
+
+
+@pytest.mark.parametrize("program", [RECURRENT, STACKED], ids=["recurrent", "stacked"])
+def test_a_graph_of_long_edges_is_cut_to_what_can_be_laid_out(trace_of, program):
+    trace = trace_of(program.replace("range(40)", "range(280)"))
+    nodes = {e.id for step in trace.steps for e in step.events if e.kind == "node"}
+    graph = draw_graph(trace)
+    drawn = {box.node for box in graph.nodes}
+
+    assert 50 < len(graph.nodes) <= MOST_NODES
+    assert graph.omitted == len(nodes - drawn) > 0
+    # The boxes there are would be laid out as they are: what was cut was the surplus alone.
+    assert {e.source for e in graph.edges} | {e.target for e in graph.edges} == drawn
 
 
 def test_a_program_without_autograd_has_no_drawing(trace_of):

@@ -6,7 +6,8 @@ nodes step by step and moves none. What is painted inside a box is not decided h
 A training loop builds the same graph again and again. Its rounds hang together only at the leaves,
 and a picture of fifty of them on one leaf is a tangle. So where a part of the graph is rebuilt,
 every round is placed by itself, below the one before, and its leaves are drawn again with it: a
-node may then have several boxes. Rounds in the middle are left out when there are too many.
+node may then have several boxes, as may a leaf that many nodes use (`spread`). Rounds in the middle
+are left out when there are too many.
 """
 
 from collections import Counter
@@ -17,6 +18,7 @@ import graphlay
 
 from ..schema import EdgeDrawing, GraphDrawing, GraphNode, NodeDrawing, TensorView, Trace
 from .boxes import box_size
+from .spread import spread
 
 MOST_NODES = 300
 """More boxes than this are not drawn; `omitted` says how many nodes that leaves out."""
@@ -63,20 +65,21 @@ def draw_graph(trace: Trace) -> GraphDrawing | None:
     drawn_edges: list[EdgeDrawing] = []
     known: dict[object, _Placed] = {}
     top = width = 0.0
+    spare = MOST_NODES - sum(len(part) for part in parts)
     for part in parts:
-        index = {node_id: i for i, node_id in enumerate(part)}
-        edges = [(s, t) for s in part for t, _ in nodes[s].next_functions if t in index]
-        shape = (tuple(sizes[i] for i in part), tuple((index[s], index[t]) for s, t in edges))
+        boxes, edges = spread(part, nodes, lambda i: trace.names[nodes[i].name] == _LEAF, len(part) + spare)
+        spare = max(0, spare + len(part) - len(boxes))
+        shape = (tuple(sizes[i] for i in boxes), tuple(edges))
         placed = known.get(shape) or _place(*shape)
         known[shape] = placed
-        for node_id, (x, y) in zip(part, placed.corners, strict=True):
+        for node_id, (x, y) in zip(boxes, placed.corners, strict=True):
             w, h = sizes[node_id]
             drawn_nodes.append(
                 NodeDrawing(node=node_id, x=x, y=y + top, width=w, height=h, step=steps[node_id])
             )
         for (source, target), route in zip(edges, placed.routes, strict=True):
             points = tuple((x, y + top) for x, y in route)
-            drawn_edges.append(EdgeDrawing(source=source, target=target, points=points))
+            drawn_edges.append(EdgeDrawing(source=boxes[source], target=boxes[target], points=points))
         width = max(width, placed.width)
         top += placed.height + _BETWEEN_PARTS
     return GraphDrawing(

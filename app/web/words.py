@@ -56,6 +56,7 @@ def words_of_recording(trace: Trace, language: Language) -> dict[str, str]:
             and not id.startswith(_FOR_PROGRAMS_NOT_RUN_YET)
             and not _is_of_another_end(id, trace.outcome)
             and not (id in _OF_EFFECTS and not trace.observer_effects)
+            and not (id == "ui.graph.omitted" and (trace.graph is None or trace.graph.omitted == 0))
         )
     }
 

@@ -186,3 +186,12 @@ def visit(page: Page, path: str) -> None:
     page.goto(path)
     page.wait_for_function(SHOWN)
     page.evaluate("() => document.fonts.ready.then(() => true)")
+
+
+def run(page: Page, source: str) -> None:
+    """Type a program over the one in the editor and run it from the keyboard."""
+    editor = page.get_by_label("Program to run")
+    if not editor.is_visible():
+        page.get_by_role("button", name="Edit").click()
+    editor.fill(source)
+    editor.press("Control+Enter")

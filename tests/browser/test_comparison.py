@@ -5,8 +5,8 @@ import re
 import pytest
 from playwright.sync_api import expect
 
-from .conftest import Open
-from .test_playground import position, run
+from .conftest import Open, run
+from .test_playground import position
 
 SINGULAR = "import torch\na = torch.randn(3, 3)\ns = torch.linalg.svdvals(a)\n"
 GRADIENT = "import torch\nw = torch.ones(3, requires_grad=True)\n(w * w).sum().backward()\n"

@@ -11,7 +11,7 @@ import pytest
 import torch
 from playwright.sync_api import Page, expect
 
-from .conftest import ROOT, Open
+from .conftest import ROOT, Open, run
 
 VIEWS: Path = ROOT / "app" / "lessons" / "examples" / "views.py"
 NAMES = "abcdefgh"
@@ -139,3 +139,33 @@ def test_a_graph_node_shows_what_it_saved(open_page: Open) -> None:
     expect(page.locator(".detail .detail-title")).to_contain_text("Tensors looking at S1")
     page.get_by_role("button", name="List", exact=True).click()
     expect(page.locator(".node-list li").first).to_contain_text("w")
+
+
+CHAIN = """\
+import torch
+w = torch.ones(2, requires_grad=True)
+y = w
+for i in range(400):
+    y = y * w
+"""
+ROUNDS = """\
+import torch
+w = torch.ones(2, requires_grad=True)
+for i in range(200):
+    (w * w).sum().backward()
+"""
+
+
+def test_nodes_without_a_box_are_counted_while_they_exist(open_page: Open) -> None:
+    page = open_page("/playground?lang=en")
+    omitted = page.locator(".graph .omitted")
+    run(page, CHAIN)
+    # 400 products are more than there may be boxes
+    expect(omitted).to_have_text(re.compile(r"^\d{3} nodes are not drawn$"))
+    page.get_by_role("button", name="First step").click()
+    expect(omitted).to_be_hidden()
+    # Every round of this loop is gone when the next begins, so none is missed.
+    run(page, ROUNDS)
+    expect(page.locator(".run-status")).to_contain_text("ran in")
+    expect(page.locator(".graph .node").first).to_be_visible()
+    expect(omitted).to_be_hidden()

@@ -5,7 +5,7 @@ from urllib.parse import urlsplit
 
 from playwright.sync_api import Page, expect
 
-from .conftest import Open, Watch, visit
+from .conftest import Open, Watch, run, visit
 
 LOOP = "total = 0\nwhile True:\n    total += 1\n"
 IN_PLACE = """\
@@ -21,15 +21,6 @@ SMALL = "import torch\nx = torch.arange(6.).reshape(2, 3)\ny = x.t()\ny.add_(1)\
 
 def position(page: Page):
     return page.locator(".position")
-
-
-def run(page: Page, source: str) -> None:
-    """Type a program over the one in the editor and run it from the keyboard."""
-    editor = page.get_by_label("Program to run")
-    if not editor.is_visible():
-        page.get_by_role("button", name="Edit").click()
-    editor.fill(source)
-    editor.press("Control+Enter")
 
 
 def current_line(page: Page):

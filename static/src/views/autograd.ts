@@ -28,8 +28,11 @@ export class AutogradView implements View {
   private readonly list = el("ol", { class: "node-list" });
   private readonly next = el("button", { type: "button", class: "reveal", hidden: true });
   private readonly empty = el("p", { class: "graph-empty" });
+  /** How many nodes that exist now have no box: a graph can be too large to draw. */
+  private readonly omitted = el("span", { class: "small omitted", hidden: true });
   private facts: ReadonlyMap<number, NodeFacts> = new Map();
   private boxes: NodeBox[] = [];
+  private drawn: ReadonlySet<number> = new Set();
   private edges: EdgePicture[] = [];
   /** Nodes whose gradients an edge brings to a box. */
   private arriving = new Map<NodeBox, readonly number[]>();
@@ -50,13 +53,12 @@ export class AutogradView implements View {
       this.empty.textContent = say("ui.graph.none");
       return;
     }
-    title.after(el("span", { class: "small mute graph-hint" }, say("ui.graph.hint")));
+    title.after(el("span", { class: "small mute graph-hint" }, say("ui.graph.hint")), this.omitted);
     this.warning.hidden = true;
     header.append(this.warning, this.buttons(root));
     this.build(trace.graph, storageColours(livesOf(trace)));
     if (this.viewport === null) return;
-    const omitted = trace.graph.omitted > 0 ? el("p", { class: "omitted" }, say("ui.graph.omitted", { n: trace.graph.omitted })) : null;
-    const frame = el("div", { class: "graph-frame" }, this.viewport.root, this.next, omitted);
+    const frame = el("div", { class: "graph-frame" }, this.viewport.root, this.next);
     root.append(frame, this.list);
     this.warning.addEventListener("click", () => this.revealWhere((box) => box.root.classList.contains("stale")));
     this.next.addEventListener("click", () => this.revealWhere((box) => box.drawing.step === this.state?.step));
@@ -76,6 +78,9 @@ export class AutogradView implements View {
     const stale = [...state.nodes.values()].reduce((n, node) => n + node.saved.filter((slot) => slot.stale).length, 0);
     this.warning.hidden = stale === 0;
     this.warning.textContent = `⚠ ${this.say("ui.graph.stale", { n: stale })}`;
+    const undrawn = [...state.nodes.keys()].filter((id) => !this.drawn.has(id)).length;
+    this.omitted.hidden = undrawn === 0;
+    this.omitted.textContent = this.say("ui.graph.omitted", { n: undrawn });
     if (this.asList) this.writeList();
     const latest = this.boxes.findLast((box) => box.drawing.step <= state.step && !box.leaf);
     this.viewport?.follow(latest?.drawing ?? null);
@@ -101,6 +106,7 @@ export class AutogradView implements View {
       const facts = this.facts.get(drawing.node);
       return facts === undefined ? [] : [new NodeBox(drawing, facts, colours, this.say)];
     });
+    this.drawn = new Set(graph.nodes.map(({ node }) => node));
     this.arriving = new Map(this.boxes.map((box) => [box, sourcesOf(box, graph)]));
     picture.append(lines, ...this.boxes.map((box) => box.root));
     this.viewport = new Viewport(picture, graph, `${this.say("ui.graph.title")}. ${this.say("ui.graph.pan")}`, () => this.offerNext());
