@@ -48,8 +48,8 @@ class Shared(Generic[Piece]):
         self._store = store
         self._count = count
         self._flights: dict[str, _Flight[Piece]] = {}
-        self._writing: dict[str, Trace] = {}
-        """What is on its way to the store."""
+        self._writing: dict[str, tuple[Trace, asyncio.Future[None]]] = {}
+        """What is on its way to the store, and the task that brings it there."""
 
     async def run(self, request: TraceRequest, *, client: str = "") -> Trace:
         """The trace of a program; errors as of `stream`."""
@@ -66,12 +66,11 @@ class Shared(Generic[Piece]):
         who waited for the same run gets one of its own. Raises what the runner raises, to everybody who
         waits. Closing the iterator leaves the run, which ends when nobody is left.
         """
-        key = self._key_of(request)
-        if key is None:
-            key = ""  # nothing to share: a run of its own, under no name
-        flight = self._flights.get(key) if key else None
+        key = self._key_of(request) or ""  # without a name there is nothing to share
+        flight = self._flights.get(key)
         if flight is None and key and self._store is not None:
-            kept = self._writing.get(key) or await asyncio.to_thread(self._store.read, key)
+            on_its_way = self._writing.get(key)
+            kept = on_its_way[0] if on_its_way else await asyncio.to_thread(self._store.read, key)
             if kept is not None:
                 self._count("kept")
                 yield kept
@@ -103,14 +102,9 @@ class Shared(Generic[Piece]):
 
     def _landed(self, key: str, trace: Trace) -> None:
         if key and self._store is not None and is_repeatable(trace.outcome) and is_compared(trace):
-            self._writing[key] = trace
             keeping = asyncio.ensure_future(asyncio.to_thread(self._store.write, key, trace))
-            _kept_alive.add(keeping)
-            keeping.add_done_callback(_kept_alive.discard)
+            self._writing[key] = trace, keeping
             keeping.add_done_callback(lambda _done: self._writing.pop(key, None))
-
-
-_kept_alive: set["asyncio.Future[None]"] = set()
 
 
 def is_repeatable(outcome: Outcome) -> bool:

@@ -102,13 +102,8 @@ class Store:
                 connection.execute(delete(_results).where(_results.c.key == key))
                 connection.execute(insert(_results).values(row))
                 surplus = self._bytes_in(connection) - self._most_bytes
-                for old, size in connection.execute(
-                    select(_results.c.key, _results.c.size_bytes).order_by(_results.c.used)
-                ).all():
-                    if surplus <= 0:
-                        break
-                    connection.execute(delete(_results).where(_results.c.key == old))
-                    surplus -= size
+                if surplus > 0:
+                    self._forget_oldest(connection, surplus)
         except SQLAlchemyError as e:
             log.warning("a result could not be kept", fault=type(e).__name__)
 
@@ -127,6 +122,16 @@ class Store:
                 connection.execute(delete(_results).where(_results.c.key == key))
         except SQLAlchemyError as e:
             log.warning("a broken result could not be forgotten", fault=type(e).__name__)
+
+    @staticmethod
+    def _forget_oldest(connection: Connection, surplus: int) -> None:
+        """Forget the longest unused until that many bytes are free."""
+        by_age = select(_results.c.key, _results.c.size_bytes).order_by(_results.c.used)
+        for key, size in connection.execute(by_age).all():
+            if surplus <= 0:
+                break
+            connection.execute(delete(_results).where(_results.c.key == key))
+            surplus -= size
 
     @staticmethod
     def _bytes_in(connection: Connection) -> int:
