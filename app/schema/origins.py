@@ -48,30 +48,30 @@ class Origins:
         self._trace = trace
         self._lines = trace.source.splitlines()
         self._ops: list[tuple[OpCall, int]] = []
-        """Ops in order, each with the line of its step."""
+        """Ops in order, each with its step."""
         self._made: dict[int, int] = {}
-        for step in trace.steps:
-            line = trace.statements[step.statement].range.line
+        for number, step in enumerate(trace.steps):
             for event in step.events:
                 if event.kind == "op":
                     for output in event.outputs:
                         if output not in event.inputs:
                             self._made.setdefault(output, len(self._ops))
-                    self._ops.append((event, line))
+                    self._ops.append((event, number))
 
     def of(self, tensor: int | None) -> Origin | None:
         """The origin of a tensor; None when no op that is told of made it."""
         number = None if tensor is None else self._made.get(tensor)
         if number is None or tensor is None:
             return None
-        call, line = self._ops[number]
+        call, step = self._ops[number]
         site = self._trace.sites[call.site]
         names = self._trace.names
         api = "" if site.api is None else names[site.api]
         if names[site.op] == _SAVING and api != "detach" and call.inputs:
             return self.of(call.inputs[0])
         if site.node is not None:
-            return Origin("backward", names[site.node], line, "")
+            statement = self._trace.statements[self._trace.steps[step].statement]
+            return Origin("backward", names[site.node], statement.range.line, "")
         if site.range is None:
             return None
         place = self._trace.ranges[site.range]
@@ -80,9 +80,10 @@ class Origins:
 
     def _is_taken_in(self, tensor: int, number: int, place: int) -> bool:
         """An op of the same piece of the program, and of the same execution of it, takes the tensor in."""
-        for call, _ in self._ops[number + 1 : number + _FARTHEST]:
+        execution = self._ops[number][1]
+        for call, step in self._ops[number + 1 : number + _FARTHEST]:
             site = self._trace.sites[call.site]
-            if site.range != place:
+            if step != execution or site.range != place:
                 return False
             if tensor in call.inputs and self._trace.names[site.op] != _SAVING:
                 return True

@@ -14,6 +14,7 @@ _NOT_IN_PAGES = ("terminal.", "cli.")
 _FOR_PROGRAMS_NOT_RUN_YET = (
     "ui.editor.",
     "ui.examples.",
+    "ui.help.run",
     "ui.keys.",
     "ui.ops.",
     "ui.output.",

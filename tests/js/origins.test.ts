@@ -42,6 +42,13 @@ test("a tensor without a name is called by the sub-expression that made it, or t
   assert.equal(originText(state.tensors.get(2)?.origin ?? null, (id, args) => `${id} ${String(args?.["api"])}`), "origin.inside relu");
 });
 
+test("what the next round of a loop takes in is a result of this one", () => {
+  const round = (from: number, to: number): { events: TraceEvent[] } => ({ events: [op(0, [from, 9], [to]), storage(to, 8), tensor(to, 0, to)] });
+  const rounds = { ...program([]), steps: traceOf([view([2], [1])], [round(8, 1), round(1, 2)]).steps };
+
+  assert.equal(new History(rounds).state(2).tensors.get(1)?.origin?.kind, "result");
+});
+
 test("who keeps a storage is what a search found, unless a name does", () => {
   const events = [storage(1, 8), tensor(1, 0, 1), held(1, "name", "p.args[0]"), storage(2, 8), tensor(2, 0, 2), held(2, "cycle")];
   const history = new History(traceOf([view([2], [1])], [{ events }, { events: [name("x", 1), held(2, "unknown")] }, { events: [freed(2)] }]));

@@ -54,6 +54,20 @@ def test_what_a_library_makes_on_the_way_is_inside_its_call(trace_of: TraceOf) -
     assert origin == Origin("inside", "m(torch.ones(4, 2))", 4, "relu")
 
 
+def test_what_the_next_round_of_a_loop_takes_in_is_a_result_of_this_one(trace_of: TraceOf) -> None:
+    trace = trace_of(
+        "import torch\nw = torch.ones(2, requires_grad=True)\ny = w\nfor i in range(3):\n    y = y * w\n"
+    )
+    nodes = [n for n in fold(trace, len(trace.steps)).nodes.values() if trace.names[n.name] == "MulBackward0"]
+    saved = {Origins(trace).of(s.tensor) for node in nodes for s in node.saved if s.field == "self"}
+
+    assert len(nodes) == 3
+    assert saved == {
+        Origin("result", "y * w", 5, "mul"),
+        Origin("result", "torch.ones(2, requires_grad=True)", 2, "ones"),
+    }
+
+
 def test_a_piece_of_several_lines_is_one_line_of_text(trace_of: TraceOf) -> None:
     trace = trace_of("import torch\nw = torch.ones(2, requires_grad=True)\ny = torch.exp(w\n  * 2\n)\n")
     origin = saved_by(trace, "ExpBackward0", "result")

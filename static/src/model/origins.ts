@@ -15,23 +15,23 @@ const LONGEST = 40;
 const FARTHEST = 400;
 
 export class Origins {
-  private readonly ops: { readonly call: OpCall; readonly line: number }[] = [];
+  private readonly ops: { readonly call: OpCall; readonly line: number; readonly step: number }[] = [];
   private readonly made = new Map<number, number>();
   private readonly known = new Map<number, Origin | null>();
   private readonly lines: readonly string[];
 
   constructor(private readonly trace: Trace) {
     this.lines = trace.source.split(/\r\n|[\n\r\f\v\x1c-\x1e\x85\u2028\u2029]/);
-    for (const step of trace.steps) {
-      const line = trace.statements[step.statement]?.range.line ?? 0;
-      for (const event of step.events) {
+    trace.steps.forEach((each, step) => {
+      const line = trace.statements[each.statement]?.range.line ?? 0;
+      for (const event of each.events) {
         if (event.kind !== "op") continue;
         for (const output of event.outputs) {
           if (!event.inputs.includes(output) && !this.made.has(output)) this.made.set(output, this.ops.length);
         }
-        this.ops.push({ call: event, line });
+        this.ops.push({ call: event, line, step });
       }
-    }
+    });
   }
 
   /** The origin of a tensor; null when no op that is told of made it. */
@@ -60,9 +60,9 @@ export class Origins {
 
   /** An op of the same piece of the program, and of the same execution of it, takes the tensor in. */
   private isTakenIn(tensor: number, number: number, place: number): boolean {
-    for (const { call } of this.ops.slice(number + 1, number + FARTHEST)) {
+    for (const { call, step } of this.ops.slice(number + 1, number + FARTHEST)) {
       const site = this.trace.sites[call.site];
-      if (site?.range !== place) return false;
+      if (site?.range !== place || step !== this.ops[number]?.step) return false;
       if (call.inputs.includes(tensor) && this.trace.names[site.op] !== SAVING) return true;
     }
     return false;
