@@ -11,38 +11,30 @@ import { nextChange, outlineOf, type Outline } from "./model/outline";
 import { LAYERS, NO_FOCUS, type Focus } from "./model/state";
 import { unobserved, type Compared } from "./model/unobserved";
 import type { SourceRange, Trace } from "./schema/trace.gen";
-import { ChangesView } from "./views/changes";
+import type { Arrangement, Extra, Feature, Stage } from "./stage";
 import { CodeView } from "./views/code";
 import { Controls, PLAY_EVENT } from "./views/controls";
 import { DevicesView } from "./views/devices";
 import { el } from "./views/dom";
 import { AutogradView } from "./views/autograd";
 import { helpSheet } from "./views/help";
-import { layerIcon } from "./views/icons";
 import { OutcomeView } from "./views/outcome";
 import { StorageView } from "./views/storage";
-import { TimelineView } from "./views/timeline";
 import type { Pick, View } from "./views/view";
 
 export type FigureName = "memory" | "devices" | "graph";
 
 export interface PlayerOptions {
-  /** `page`: four cards that fill a page. `compact`: one card, for lessons and embeds. */
-  readonly arrangement: "page" | "compact";
+  /** `workbench`: cards that fill a page. `compact`: one card, for lessons and embeds. */
+  readonly arrangement: Arrangement;
   /** Where keys count: anywhere on the page but in editors, or only while the focus is inside. */
   readonly keys: "page" | "inside";
   readonly figures: readonly FigureName[];
   readonly code: boolean;
   readonly controls: boolean;
+  /** What the page brings along beside the core: see `stage.ts`. */
+  readonly features: readonly Feature[];
 }
-
-export const PAGE_OPTIONS: PlayerOptions = {
-  arrangement: "page",
-  keys: "page",
-  figures: ["memory", "devices", "graph"],
-  code: true,
-  controls: true,
-};
 
 /** Detail of a `step-changed` event. A jump is more than one step: worth an entry in the history. */
 export interface StepChange {
@@ -60,12 +52,17 @@ interface Loaded {
   readonly code: CodeView;
   readonly controls: Controls;
   readonly views: readonly View[];
+  readonly extras: readonly Extra[];
   readonly banner: HTMLElement;
 }
 
 export class Player {
-  /** Room in the header of the code for what a page adds: an Edit button. */
-  readonly codeTools = el("div", { class: "code-tools" });
+  /** Room for what a page and its features add: the page's stays, features fill theirs for every trace. */
+  readonly tools: Stage["tools"] = {
+    page: el("div", { class: "code-tools" }),
+    code: el("div", { class: "code-tools" }),
+    timeline: el("div", { class: "timeline-tools" }),
+  };
   /** Where the code is shown; a page may put an editor in its place. */
   readonly codeBody = el("div", { class: "code-body", tabindex: -1 });
   private loaded: Loaded | null = null;
@@ -79,13 +76,17 @@ export class Player {
     private readonly messages: Messages,
     private readonly options: PlayerOptions,
   ) {
-    root.classList.add("player", `player-${options.arrangement}`);
+    root.classList.add("player", `player-${options.arrangement.name}`);
     root.addEventListener("pick", (event) => this.pick((event as CustomEvent<Pick>).detail));
     root.addEventListener("go-to-step", (event) => this.go((event as CustomEvent<number>).detail));
     root.addEventListener("point-at", (event) => this.loaded?.code.point((event as CustomEvent<SourceRange | null>).detail));
     root.addEventListener(PLAY_EVENT, () => (this.timer === null ? this.play() : this.pause()));
     const keys = options.keys === "page" ? document : root;
     keys.addEventListener("keydown", (event) => this.key(event as KeyboardEvent));
+  }
+
+  private get compact(): boolean {
+    return this.options.arrangement.name === "compact";
   }
 
   get step(): number {
@@ -116,11 +117,28 @@ export class Player {
     trace = unobserved(trace);
     const outline = outlineOf(trace);
     const code = new CodeView(outline);
-    const controls = new Controls(this.messages, this.options.arrangement === "compact");
-    const build = this.options.arrangement === "page" ? this.page : this.compact;
+    const controls = new Controls(this.messages, this.compact);
     const banner = el("div");
-    const views = build.call(this, trace, outline, code, controls, banner);
-    this.loaded = { trace, history: new History(trace), outline, code, controls, views, banner };
+    const stage: Stage = {
+      player: this,
+      root: this.root,
+      trace,
+      outline,
+      messages: this.messages,
+      code,
+      controls,
+      banner,
+      tools: this.tools,
+      showsCode: this.options.code,
+      showsControls: this.options.controls,
+      figures: (into) => this.figures(into, trace, outline),
+    };
+    const shown = this.options.arrangement.arrange(stage);
+    for (const [view, root] of shown) view.mount(root, trace, this.messages.text);
+    for (const slot of [this.tools.code, this.tools.timeline]) slot.replaceChildren();
+    const extras = this.options.features.flatMap((feature) => feature(stage) ?? []);
+    const views = shown.map(([view]) => view);
+    this.loaded = { trace, history: new History(trace), outline, code, controls, views, extras, banner };
     this.at = Math.max(0, Math.min(step, trace.steps.length));
     this.focus = NO_FOCUS;
     this.root.classList.add("loaded");
@@ -137,7 +155,7 @@ export class Player {
     if (result.comparison.contents.length === 0 && result.comparison.nodes.length === 0) {
       const { outline, banner } = this.loaded;
       this.loaded = { ...this.loaded, trace };
-      new OutcomeView(outline, this.messages, this.options.arrangement === "compact").mount(banner, trace);
+      new OutcomeView(outline, this.messages, this.compact).mount(banner, trace);
       return;
     }
     const { focus, at } = this;
@@ -171,12 +189,13 @@ export class Player {
 
   private show(): void {
     if (this.loaded === null) return;
-    const { history, views, controls } = this.loaded;
+    const { history, views, extras, controls } = this.loaded;
     const state = history.state(this.at);
     controls.show(this.at, this.steps, this.timer !== null);
-    for (const view of views) view.show(state, this.focus);
+    const all = [...views, ...extras];
+    for (const each of all) each.show(state, this.focus);
     // Scrolling makes the browser lay out all that changed: after the last change it does so once.
-    for (const view of views) view.settle?.();
+    for (const each of all) each.settle?.();
   }
 
   private pick(detail: Pick): void {
@@ -234,12 +253,12 @@ export class Player {
       return true;
     }
     if (key === "?") {
-      const sheet = helpSheet(this.messages, this.options.arrangement === "page" ? [["Ctrl ↵", "run"]] : []);
+      const sheet = helpSheet(this.messages, this.loaded?.extras.flatMap(({ keys }) => keys ?? []));
       this.root.append(sheet);
       sheet.showModal();
       return true;
     }
-    return false;
+    return this.loaded?.extras.some((extra) => extra.key?.(key) === true) ?? false;
   }
 
   /** The reader's own move ends playing. */
@@ -248,62 +267,13 @@ export class Player {
     this.go(step);
   }
 
-  private page(trace: Trace, outline: Outline, code: CodeView, controls: Controls, banner: HTMLElement): View[] {
-    const [changes, timeline] = [el("div", { class: "changes-panel" }), this.card("timeline")];
-    const codeCard = this.card("code");
-    codeCard.append(this.codeHeader(), this.codeBody, changes);
-    const figures = el("div", { class: "player-figures" });
-    this.root.replaceChildren(banner, el("div", { class: "player-main" }, codeCard, figures), timeline);
-    const shown: [View, HTMLElement][] = [
-      [new OutcomeView(outline, this.messages, false), banner],
-      [code, this.codeBody],
-      [new ChangesView(outline, this.messages, false), changes],
-      ...this.figures(figures, trace, outline),
-      [new TimelineView(outline, this.messages, controls.element, false), timeline],
-    ];
-    return mounted(shown, trace, this.messages);
-  }
-
-  private compact(trace: Trace, outline: Outline, code: CodeView, controls: Controls, banner: HTMLElement): View[] {
-    const { options, messages } = this;
-    const side = el("div", { class: "player-side" });
-    const figures = el("div", { class: "player-figures" });
-    const timeline = el("div", { class: "player-steps" });
-    const changes = el("div", { class: "changes-panel brief" });
-    if (options.code) side.append(this.codeBody);
-    side.append(changes);
-    this.root.replaceChildren(banner, el("div", { class: "player-main" }, side, figures));
-    if (options.controls) this.root.append(timeline);
-    const shown: [View, HTMLElement][] = [
-      [new OutcomeView(outline, messages, true), banner],
-      [code, this.codeBody],
-      [new ChangesView(outline, messages, true), changes],
-      ...this.figures(figures, trace, outline),
-    ];
-    if (options.controls) shown.push([new TimelineView(outline, messages, controls.element, true), timeline]);
-    return mounted(shown, trace, messages);
-  }
-
-  private codeHeader(): HTMLElement {
-    const legend = el("span", { class: "lamps legend", "aria-hidden": "true" });
-    for (const layer of LAYERS) {
-      const icon = el("span", { title: this.messages.text(`ui.layer.${layer}`) }, layerIcon(layer));
-      legend.append(icon);
-    }
-    return el("header", {}, el("h2", {}, this.messages.text("ui.code.title")), el("span", { class: "space" }), this.codeTools, legend);
-  }
-
-  private card(name: string): HTMLElement {
-    return el("section", { class: `card player-${name}`, "aria-label": this.messages.text(`ui.${name}.title`) });
-  }
-
   private figures(into: HTMLElement, trace: Trace, outline: Outline): [View, HTMLElement][] {
     const makers: Readonly<Record<FigureName, () => View>> = {
       memory: () => new StorageView(),
       devices: () => new DevicesView(),
       graph: () => new AutogradView(),
     };
-    const compact = this.options.arrangement === "compact";
+    const { compact } = this;
     const several = outline.alive.length > 1;
     const graphless = this.options.figures.length > 1 && trace.graph === null;
     const names = this.options.figures.filter((name) => {
@@ -335,9 +305,4 @@ export class Player {
     choose(names.includes(this.figure) ? this.figure : (names[0] ?? "memory"));
     return tabs;
   }
-}
-
-function mounted(shown: readonly [View, HTMLElement][], trace: Trace, messages: Messages): View[] {
-  for (const [view, root] of shown) view.mount(root, trace, messages.text);
-  return shown.map(([view]) => view);
 }

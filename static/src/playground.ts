@@ -11,7 +11,9 @@ import type { Messages } from "./model/messages";
 import { unpack } from "./model/unpack";
 import { Problem, runProgram, type Progress } from "./model/run";
 import { dataBlock, pageMessages, setUpFrame } from "./page";
-import { PAGE_OPTIONS, Player, type StepChange } from "./player";
+import { FEATURES } from "./features";
+import { Player, type StepChange } from "./player";
+import { WORKBENCH } from "./workbench";
 import type { Compared } from "./model/unobserved";
 import type { Comparison, Trace } from "./schema/trace.gen";
 import { el } from "./views/dom";
@@ -71,7 +73,14 @@ class Playground {
     this.limits = dataBlock<Limits>("limits") ?? { run: true, reason: null, ask: false };
     const arena = el("div");
     this.stage.append(this.notice, arena);
-    this.player = new Player(arena, this.messages, PAGE_OPTIONS);
+    this.player = new Player(arena, this.messages, {
+      arrangement: WORKBENCH,
+      keys: "page",
+      figures: ["memory", "devices", "graph"],
+      code: true,
+      controls: true,
+      features: [...FEATURES, () => ({ show: () => undefined, keys: [["Ctrl ↵", "run"]] })],
+    });
     this.editor = new Editor(this.say("ui.editor.label"), () => this.edited());
     this.editing.append(this.editor.element);
     this.setUpControls();
@@ -130,7 +139,7 @@ class Playground {
     this.again.textContent = this.say("ui.run.again");
     this.again.title = this.say("ui.run.again-title");
     this.again.addEventListener("click", () => void this.runAgain());
-    this.player.codeTools.append(this.again, this.edit);
+    this.player.tools.page.append(this.again, this.edit);
     this.menu.setAttribute("aria-label", this.say("ui.examples.label"));
     this.menu.append(el("option", { value: "" }, this.say("ui.examples.label")));
     for (const { id, title } of this.examples) this.menu.append(el("option", { value: id }, title));

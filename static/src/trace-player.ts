@@ -7,6 +7,7 @@
  */
 import type { Messages } from "./model/messages";
 import { pageMessages } from "./page";
+import { COMPACT } from "./compact";
 import { Player, type FigureName, type PlayerOptions } from "./player";
 import type { Trace } from "./schema/trace.gen";
 import { el } from "./views/dom";
@@ -55,11 +56,12 @@ export class TracePlayer extends HTMLElement {
     const stage = el("div");
     this.replaceChildren(stage);
     const options: PlayerOptions = {
-      arrangement: "compact",
+      arrangement: COMPACT,
       keys: "inside",
       figures: FIGURES[this.getAttribute("focus") ?? "memory"] ?? ["memory"],
       code: this.getAttribute("code") !== "0",
       controls: this.getAttribute("controls") !== "0",
+      features: [],
     };
     return new Player(stage, messages, options);
   }

@@ -80,7 +80,7 @@ export class AutogradView implements View {
     this.warning.textContent = `⚠ ${this.say("ui.graph.stale", { n: stale })}`;
     const undrawn = [...state.nodes.keys()].filter((id) => !this.drawn.has(id)).length;
     this.omitted.hidden = undrawn === 0;
-    this.omitted.textContent = this.say("ui.graph.omitted", { n: undrawn });
+    this.omitted.textContent = undrawn === 0 ? "" : this.say("ui.graph.omitted", { n: undrawn });
     if (this.asList) this.writeList();
     const latest = this.boxes.findLast((box) => box.drawing.step <= state.step && !box.leaf);
     this.viewport?.follow(latest?.drawing ?? null);

@@ -76,6 +76,8 @@ export class TimelineView implements View {
     /** In the header, or before the tracks of a compact one. */
     private readonly controls: HTMLElement,
     private readonly compact: boolean,
+    /** Buttons of others, in the header. */
+    private readonly tools: HTMLElement | null = null,
   ) {
     clips += 1;
     this.clip = { past: `timeline-past-${clips}`, future: `timeline-future-${clips}` };
@@ -99,7 +101,7 @@ export class TimelineView implements View {
       const title = el("h2", {}, this.messages.text("ui.timeline.title"));
       const hints = this.hints();
       root.replaceChildren(
-        el("header", { class: "timeline-header" }, title, this.controls, hints, el("span", { class: "space" }), this.usage, this.toggle),
+        el("header", { class: "timeline-header" }, title, this.controls, hints, el("span", { class: "space" }), this.usage, this.toggle, ...(this.tools === null ? [] : [this.tools])),
         body,
       );
     }

@@ -1,0 +1,27 @@
+/** One card: code and what changed, one picture, the steps. For lessons and embeds. */
+import type { Arrangement, Placed, Stage } from "./stage";
+import { ChangesView } from "./views/changes";
+import { el } from "./views/dom";
+import { OutcomeView } from "./views/outcome";
+import { TimelineView } from "./views/timeline";
+
+export const COMPACT: Arrangement = { name: "compact", arrange };
+
+function arrange({ player, root, outline, messages, code, controls, banner, showsCode, showsControls, figures }: Stage): Placed[] {
+  const side = el("div", { class: "player-side" });
+  const pictures = el("div", { class: "player-figures" });
+  const timeline = el("div", { class: "player-steps" });
+  const changes = el("div", { class: "changes-panel brief" });
+  if (showsCode) side.append(player.codeBody);
+  side.append(changes);
+  root.replaceChildren(banner, el("div", { class: "player-main" }, side, pictures));
+  if (showsControls) root.append(timeline);
+  const placed: Placed[] = [
+    [new OutcomeView(outline, messages, true), banner],
+    [code, player.codeBody],
+    [new ChangesView(outline, messages, true), changes],
+    ...figures(pictures),
+  ];
+  if (showsControls) placed.push([new TimelineView(outline, messages, controls.element, true), timeline]);
+  return placed;
+}

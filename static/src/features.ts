@@ -1,0 +1,9 @@
+/**
+ * The features of our own pages: what a player has there beyond the core that embeds carry.
+ *
+ * One line per feature. A feature stands in `features/`, adds its button or panel when a trace is
+ * loaded (`stage.ts`), and imports what is heavy when it is first used.
+ */
+import type { Feature } from "./stage";
+
+export const FEATURES: readonly Feature[] = [];

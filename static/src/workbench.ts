@@ -1,0 +1,39 @@
+/** Cards that fill a page: code left, memory over graph right, the timeline across. */
+import { LAYERS } from "./model/state";
+import type { Messages } from "./model/messages";
+import type { Arrangement, Placed, Stage } from "./stage";
+import { ChangesView } from "./views/changes";
+import { el } from "./views/dom";
+import { layerIcon } from "./views/icons";
+import { OutcomeView } from "./views/outcome";
+import { TimelineView } from "./views/timeline";
+
+export const WORKBENCH: Arrangement = { name: "page", arrange };
+
+function arrange({ player, root, outline, messages, code, controls, banner, tools, figures }: Stage): Placed[] {
+  const [changes, timeline] = [el("div", { class: "changes-panel" }), card("timeline", messages)];
+  const codeCard = card("code", messages);
+  codeCard.append(codeHeader(messages, tools), player.codeBody, changes);
+  const pictures = el("div", { class: "player-figures" });
+  root.replaceChildren(banner, el("div", { class: "player-main" }, codeCard, pictures), timeline);
+  return [
+    [new OutcomeView(outline, messages, false), banner],
+    [code, player.codeBody],
+    [new ChangesView(outline, messages, false), changes],
+    ...figures(pictures),
+    [new TimelineView(outline, messages, controls.element, false, tools.timeline), timeline],
+  ];
+}
+
+function codeHeader(messages: Messages, { code, page }: Stage["tools"]): HTMLElement {
+  const legend = el("span", { class: "lamps legend", "aria-hidden": "true" });
+  for (const layer of LAYERS) {
+    const icon = el("span", { title: messages.text(`ui.layer.${layer}`) }, layerIcon(layer));
+    legend.append(icon);
+  }
+  return el("header", {}, el("h2", {}, messages.text("ui.code.title")), el("span", { class: "space" }), code, page, legend);
+}
+
+function card(name: string, messages: Messages): HTMLElement {
+  return el("section", { class: `card player-${name}`, "aria-label": messages.text(`ui.${name}.title`) });
+}
