@@ -12,6 +12,10 @@ from ..schema.traits import overlap
 
 _NOT_IN_PAGES = ("terminal.", "cli.")
 _FOR_PROGRAMS_NOT_RUN_YET = (
+    "ui.changes.changed",
+    "ui.changes.names",
+    "ui.changes.ops",
+    "ui.changes.output",
     "ui.editor.",
     "ui.examples.",
     "ui.help.run",
@@ -22,6 +26,12 @@ _FOR_PROGRAMS_NOT_RUN_YET = (
     "ui.question.",
     "ui.run.",
     "ui.share.",
+    "ui.step.exit",
+    "ui.step.iterations",
+    "ui.step.number",
+    "ui.step.pass",
+    "ui.step.resumed",
+    "ui.step.times",
     "ui.verdict.",
 )
 _ENDS = {

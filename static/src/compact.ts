@@ -19,7 +19,7 @@ function arrange({ player, root, outline, messages, code, controls, banner, show
   const placed: Placed[] = [
     [new OutcomeView(outline, messages, true), banner],
     [code, player.codeBody],
-    [new ChangesView(outline, messages, true), changes],
+    [new ChangesView(outline, messages), changes],
     ...figures(pictures),
   ];
   if (showsControls) placed.push([new TimelineView(outline, messages, controls.element, true), timeline]);

@@ -2,10 +2,10 @@
 import { LAYERS } from "./model/state";
 import type { Messages } from "./model/messages";
 import type { Arrangement, Placed, Stage } from "./stage";
-import { ChangesView } from "./views/changes";
 import { el } from "./views/dom";
 import { layerIcon } from "./views/icons";
 import { OutcomeView } from "./views/outcome";
+import { TabsView } from "./views/tabs";
 import { TimelineView } from "./views/timeline";
 
 export const WORKBENCH: Arrangement = { name: "page", arrange };
@@ -19,7 +19,7 @@ function arrange({ player, root, outline, messages, code, controls, banner, tool
   return [
     [new OutcomeView(outline, messages, false), banner],
     [code, player.codeBody],
-    [new ChangesView(outline, messages, false), changes],
+    [new TabsView(outline, messages), changes],
     ...figures(pictures),
     [new TimelineView(outline, messages, controls.element, false, tools.timeline), timeline],
   ];

@@ -3,7 +3,7 @@
  *
  * The one way up is a bubbling `pick` event: the player sets the focus and shows every view again.
  */
-import type { Trace } from "../schema/trace.gen";
+import type { SourceRange, Trace } from "../schema/trace.gen";
 import type { Focus, State } from "../model/state";
 
 /** Says a message of the catalogue in the reader's language. */
@@ -29,4 +29,9 @@ export function pick(from: EventTarget, detail: Pick): void {
 /** Asks the player to go to a step. */
 export function goTo(from: EventTarget, step: number): void {
   from.dispatchEvent(new CustomEvent<number>("go-to-step", { detail: step, bubbles: true, composed: true }));
+}
+
+/** Asks the player to mark a piece of the program; null takes the mark away. */
+export function pointAt(from: EventTarget, range: SourceRange | null): void {
+  from.dispatchEvent(new CustomEvent<SourceRange | null>("point-at", { detail: range, bubbles: true }));
 }
