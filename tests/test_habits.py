@@ -48,6 +48,7 @@ MAY_IMPORT = {
     "model": {"schema", "model"},
     "layout": {"schema", "model", "layout"},
     "views": {"schema", "model", "layout", "views"},
+    "features": {"schema", "model", "layout", "views", "features", "stage"},
 }
 """Folder → folders it may import from. The files beside them (player, playground, …) may import all."""
 

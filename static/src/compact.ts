@@ -1,6 +1,6 @@
 /** One card: code and what changed, one picture, the steps. For lessons and embeds. */
 import type { Arrangement, Placed, Stage } from "./stage";
-import { ChangesView } from "./views/changes";
+import { BriefView } from "./views/brief";
 import { el } from "./views/dom";
 import { OutcomeView } from "./views/outcome";
 import { TimelineView } from "./views/timeline";
@@ -19,7 +19,7 @@ function arrange({ player, root, outline, messages, code, controls, banner, show
   const placed: Placed[] = [
     [new OutcomeView(outline, messages, true), banner],
     [code, player.codeBody],
-    [new ChangesView(outline, messages), changes],
+    [new BriefView(outline, messages), changes],
     ...figures(pictures),
   ];
   if (showsControls) placed.push([new TimelineView(outline, messages, controls.element, true), timeline]);

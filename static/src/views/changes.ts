@@ -1,19 +1,18 @@
 /**
- * What the current step changed: one row per layer, and what was noticed there.
+ * What a step changed: one row per layer, and what was noticed there.
  *
- * The rows are also the message of a live region, so that stepping can be heard. A page has more beside
- * them: see `tabs.ts`.
+ * The rows are also the message of a live region, so that stepping can be heard. `brief.ts` shows them in a
+ * small place, `tabs.ts` on a page.
  */
 import type { Messages } from "../model/messages";
 import type { Outline } from "../model/outline";
-import { LAYERS, type Layer, type State } from "../model/state";
+import { LAYERS, type Layer } from "../model/state";
 import type { Sentence, Trace } from "../schema/trace.gen";
 import { el } from "./dom";
 import { layerIcon } from "./icons";
 import { sentence } from "./sentence";
-import type { View } from "./view";
 
-/** The rows of a step, and the same as words for the ear. Not a view: views are built with it. */
+/** The rows of a step, and the same as words for the ear. */
 export class Changes {
   readonly live = el("p", { class: "visually-hidden", "aria-live": "polite", role: "status" });
 
@@ -88,28 +87,5 @@ export class Changes {
   private rows(step: number): { layer: Layer; sentences: readonly Sentence[] }[] {
     const sentences = this.said(step);
     return LAYERS.map((layer) => ({ layer, sentences: sentences.filter((each) => each.layer === layer) }));
-  }
-}
-
-/** The rows of the layers that changed, in a small place. */
-export class ChangesView implements View {
-  private changes: Changes | null = null;
-  private readonly body = el("div", { class: "changes-body", tabindex: 0 });
-
-  constructor(
-    private readonly outline: Outline,
-    private readonly messages: Messages,
-  ) {}
-
-  mount(root: HTMLElement, trace: Trace): void {
-    this.changes = new Changes(trace, this.outline, this.messages, true);
-    root.replaceChildren(this.body, this.changes.live);
-  }
-
-  show(state: State): void {
-    if (this.changes === null) return;
-    this.body.scrollTop = 0;
-    this.body.replaceChildren(this.changes.list(state.step));
-    this.changes.speak(state.step);
   }
 }
