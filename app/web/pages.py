@@ -191,6 +191,7 @@ class Pages:
                     "run": self.no_sandbox is None,
                     "reason": self.no_sandbox,
                     "ask": self._unsafe,
+                    "devices": list(self._runner.status().devices),
                 }
             ),
         )

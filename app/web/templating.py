@@ -231,7 +231,7 @@ class PlaygroundPage(Page):
     links: tuple[ExampleLink, ...]
     player: PlayerView
     limits: Markup
-    """JSON for a data block: `source_bytes`, `wall_s`, whether programs are run, and why not."""
+    """JSON for a data block: `source_bytes`, `wall_s`, the devices, whether programs are run, and why not."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -19,14 +19,14 @@ const RUN_MS = 30_000;
 /** Runs the program of the address and shows it. */
 async function showPasted(player: TracePlayer): Promise<void> {
   const messages = pageMessages();
-  const { source, step, seed } = await readLink(location.hash);
+  const { source, step, seed, device } = await readLink(location.hash);
   const notice = el("p", { class: "notice", role: "status" }, messages.text("ui.run.running", { seconds: 0, steps: 0, line: 0 }));
   player.replaceChildren(notice);
   const open = document.getElementById("open");
-  if (source !== null) open?.setAttribute("href", `${open.getAttribute("href") ?? ""}${await linkTo(source, step, seed)}`);
+  if (source !== null) open?.setAttribute("href", `${open.getAttribute("href") ?? ""}${await linkTo({ source, seed, device }, step)}`);
   try {
     if (source === null) throw new Problem("unreadable-link", "");
-    const trace = await runProgram(source, seed, AbortSignal.timeout(RUN_MS), { compared: (result) => player.player?.compare(result) });
+    const trace = await runProgram({ source, seed, device }, AbortSignal.timeout(RUN_MS), { compared: (result) => player.player?.compare(result) });
     if (step !== null) player.setAttribute("step", String(step));
     player.load(trace);
   } catch (error) {

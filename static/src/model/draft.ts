@@ -5,10 +5,10 @@
  * or a visit to another page would lose it. A frame without storage keeps nothing.
  */
 
-/** A program, its seed, whether it has run, and the address it was written at. */
-export interface Draft {
-  readonly source: string;
-  readonly seed: number;
+import { isDeviceChoice, type Program } from "./program";
+
+/** A program, whether it has run, and the address it was written at. */
+export interface Draft extends Program {
   readonly ran: boolean;
   readonly place: string;
 }
@@ -40,15 +40,18 @@ export function keepDraft(draft: Draft | null): void {
 export function draftFor(place: string): Draft | null {
   try {
     const kept: unknown = JSON.parse(sessionStorage.getItem(KEY) ?? "null");
-    if (!isDraft(kept)) return null;
-    return kept.place === place || asksForNothing(place) ? kept : null;
+    const draft = asDraft(kept);
+    if (draft === null) return null;
+    return draft.place === place || asksForNothing(place) ? draft : null;
   } catch {
     return null;
   }
 }
 
-function isDraft(value: unknown): value is Draft {
-  if (typeof value !== "object" || value === null) return false;
-  const { source, seed, ran, place } = value as Partial<Record<keyof Draft, unknown>>;
-  return typeof source === "string" && Number.isSafeInteger(seed) && typeof ran === "boolean" && typeof place === "string";
+function asDraft(value: unknown): Draft | null {
+  if (typeof value !== "object" || value === null) return null;
+  const { source, seed, device, ran, place } = value as Partial<Record<keyof Draft, unknown>>;
+  if (typeof source !== "string" || typeof seed !== "number" || !Number.isSafeInteger(seed)) return null;
+  if (typeof ran !== "boolean" || typeof place !== "string") return null;
+  return { source, seed, device: isDeviceChoice(device) ? device : "auto", ran, place };
 }

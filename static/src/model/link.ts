@@ -4,28 +4,31 @@
  * The part after the hash never reaches a server.
  */
 
-/** What an address says: a program, the step to show, the seed of its random numbers (0 unless it says so). */
+import { isDeviceChoice, type DeviceChoice, type Program } from "./program";
+
+/** What an address says: a program, the step to show, its seed (0 unless it says so) and its device (else `auto`). */
 export interface Link {
   readonly source: string | null;
   readonly step: number | null;
   readonly seed: number;
+  readonly device: DeviceChoice;
 }
 
 /** A decompressed program larger than this is no program of ours. */
 const MOST_BYTES = 1 << 20;
 
-/** The hash of an address for a program, a step and a seed. */
-export async function linkTo(source: string, step: number | null, seed = 0): Promise<string> {
-  const packed = await squeeze(new TextEncoder().encode(source));
-  return `#z=${packed}${seed === 0 ? "" : `&seed=${seed}`}${step === null ? "" : `&step=${step}`}`;
+/** The hash of an address for a program and a step. */
+export async function linkTo({ source, seed, device }: Program, step: number | null): Promise<string> {
+  const chosen = `${seed === 0 ? "" : `&seed=${seed}`}${device === "auto" ? "" : `&device=${device}`}`;
+  return `#z=${await squeeze(source)}${chosen}${step === null ? "" : `&step=${step}`}`;
 }
 
 /** Reads a hash. A program that cannot be read is null: the caller says so. */
 export async function readLink(hash: string): Promise<Link> {
   const parts = new URLSearchParams(hash.replace(/^#/, "").replaceAll("+", "%2B"));
   const [packed, code] = [parts.get("z"), parts.get("code")];
-  const source = packed === null ? code : await unpack(packed);
-  return { source, step: stepOf(parts), seed: seedOf(parts) };
+  const source = packed === null ? code : await unsqueeze(packed);
+  return { source, step: stepOf(parts), seed: seedOf(parts), device: deviceOf(parts) };
 }
 
 /** True when an address carries a program. */
@@ -47,15 +50,23 @@ export function stepOf(parts: URLSearchParams): number | null {
   return null;
 }
 
-async function squeeze(bytes: Uint8Array): Promise<string> {
-  const stream = new Blob([bytes as Uint8Array<ArrayBuffer>]).stream().pipeThrough(new CompressionStream("deflate-raw"));
+function deviceOf(parts: URLSearchParams): DeviceChoice {
+  const asked = parts.get("device");
+  return isDeviceChoice(asked) ? asked : "auto";
+}
+
+/** A text, deflated and in base64url. */
+export async function squeeze(source: string): Promise<string> {
+  const bytes = new TextEncoder().encode(source);
+  const stream = new Blob([bytes]).stream().pipeThrough(new CompressionStream("deflate-raw"));
   const packed = new Uint8Array(await new Response(stream).arrayBuffer());
   let text = "";
   for (const byte of packed) text += String.fromCharCode(byte);
   return btoa(text).replaceAll("+", "-").replaceAll("/", "_").replaceAll("=", "");
 }
 
-async function unpack(text: string): Promise<string | null> {
+/** What `squeeze` made; null when it is none of that. */
+export async function unsqueeze(text: string): Promise<string | null> {
   try {
     const packed = Uint8Array.from(atob(text.replaceAll("-", "+").replaceAll("_", "/")), (char) => char.charCodeAt(0));
     const stream = new Blob([packed]).stream().pipeThrough(new DecompressionStream("deflate-raw"));

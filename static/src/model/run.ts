@@ -5,6 +5,7 @@
  * Lines with steps are skipped: the trace holds them all, explained.
  */
 import type { Trace } from "../schema/trace.gen";
+import type { Program } from "./program";
 import { NOT_COMPARED, type Compared } from "./unobserved";
 
 /** How far a run is. */
@@ -51,13 +52,13 @@ export interface Listener {
  * `AbortError` when `signal` says so. A trace whose comparison is pending is followed by `compared`.
  * Without `unpack` the trace is not packed on its way: longer, but an embed carries no code for it.
  */
-export async function runProgram(source: string, seed: number, signal: AbortSignal, listener: Listener, unpack?: (sent: Trace) => Trace): Promise<Trace> {
+export async function runProgram(program: Program, signal: AbortSignal, listener: Listener, unpack?: (sent: Trace) => Trace): Promise<Trace> {
   let response: Response;
   try {
     response = await fetch(unpack ? "/api/trace" : "/api/trace?packed=0", {
       method: "POST",
       headers: { "Content-Type": "application/json", Accept: "application/x-ndjson" },
-      body: JSON.stringify({ source, device: "auto", seed }),
+      body: JSON.stringify({ source: program.source, device: program.device, seed: program.seed }),
       signal,
     });
   } catch (error) {

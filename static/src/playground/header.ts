@@ -1,0 +1,70 @@
+/** The playground's part of the page's header: how it goes, the examples, share, cancel, run. */
+import type { Messages } from "../model/messages";
+import { el } from "../views/dom";
+import type { Example, Limits } from "./given";
+import type { Going } from "./runs";
+
+export interface HeaderHooks {
+  run(): void;
+  cancel(): void;
+  choose(example: Example): void;
+  share(): void;
+}
+
+export class Header {
+  private readonly status = el("span", { class: "run-status", role: "status" });
+  private readonly run = el("button", { type: "button", class: "button primary run-button" });
+  private readonly cancel = el("button", { type: "button", class: "button", hidden: true });
+  private readonly menu = el("select", { class: "example-menu" });
+
+  constructor(
+    private readonly messages: Messages,
+    examples: readonly Example[],
+    limits: Limits,
+    hooks: HeaderHooks,
+  ) {
+    const say = messages.text;
+    this.run.append(el("span", {}, say("ui.run.run")), el("kbd", {}, "Ctrl ↵"));
+    this.run.addEventListener("click", () => hooks.run());
+    if (!limits.run) {
+      this.run.setAttribute("aria-disabled", "true");
+      this.run.title = limits.reason ?? say("ui.run.off");
+    }
+    this.cancel.textContent = say("ui.run.cancel");
+    this.cancel.addEventListener("click", () => hooks.cancel());
+    this.menu.setAttribute("aria-label", say("ui.examples.label"));
+    this.menu.append(el("option", { value: "" }, say("ui.examples.label")));
+    for (const { id, title } of examples) this.menu.append(el("option", { value: id }, title));
+    this.menu.addEventListener("change", () => {
+      const example = examples.find((each) => each.id === this.menu.value);
+      if (example !== undefined) hooks.choose(example);
+    });
+    const share = el("button", { type: "button", class: "button share-button" }, say("ui.share.button"));
+    share.addEventListener("click", () => hooks.share());
+    document.getElementById("header-status")?.replaceChildren(this.status);
+    document.getElementById("header-actions")?.replaceChildren(this.menu, share, this.cancel, this.run);
+  }
+
+  /** Says something in the header, and to who cannot see it. */
+  tell(text: string): void {
+    this.status.textContent = text;
+  }
+
+  /** Marks an example in the menu, or none. */
+  mark(example: Example | null): void {
+    this.menu.value = example?.id ?? "";
+  }
+
+  /** Shows how a run goes; null once it is over. */
+  waiting(going: Going | null): void {
+    this.cancel.hidden = going?.cancellable !== true;
+    document.body.classList.toggle("running", going !== null);
+    if (going === null) {
+      this.run.removeAttribute("aria-busy");
+      return;
+    }
+    this.run.setAttribute("aria-busy", "true");
+    const { seconds, steps, line } = going;
+    this.tell(this.messages.text("ui.run.running", { seconds, steps, line: line ?? 0 }));
+  }
+}
