@@ -16,6 +16,11 @@ _FOR_PROGRAMS_NOT_RUN_YET = (
     "ui.changes.names",
     "ui.changes.ops",
     "ui.changes.output",
+    "ui.controls.first",
+    "ui.controls.last",
+    "ui.controls.pause",
+    "ui.controls.play",
+    "ui.devices.",
     "ui.editor.",
     "ui.examples.",
     "ui.help.run",
@@ -32,6 +37,7 @@ _FOR_PROGRAMS_NOT_RUN_YET = (
     "ui.step.pass",
     "ui.step.resumed",
     "ui.step.times",
+    "ui.timeline.",
     "ui.verdict.",
 )
 _ENDS = {

@@ -3,7 +3,7 @@ import type { Arrangement, Placed, Stage } from "./stage";
 import { BriefView } from "./views/brief";
 import { el } from "./views/dom";
 import { OutcomeView } from "./views/outcome";
-import { TimelineView } from "./views/timeline";
+import { StepsView } from "./views/steps";
 
 export const COMPACT: Arrangement = { name: "compact", arrange };
 
@@ -22,6 +22,6 @@ function arrange({ player, root, outline, messages, code, controls, banner, show
     [new BriefView(outline, messages), changes],
     ...figures(pictures),
   ];
-  if (showsControls) placed.push([new TimelineView(outline, messages, controls.element, true), timeline]);
+  if (showsControls) placed.push([new StepsView(outline, messages, controls.element), timeline]);
   return placed;
 }

@@ -14,7 +14,6 @@ import type { SourceRange, Trace } from "./schema/trace.gen";
 import type { Arrangement, Extra, Feature, Stage } from "./stage";
 import { CodeView } from "./views/code";
 import { Controls, PLAY_EVENT } from "./views/controls";
-import { DevicesView } from "./views/devices";
 import { el } from "./views/dom";
 import { AutogradView } from "./views/autograd";
 import { helpSheet } from "./views/help";
@@ -117,7 +116,7 @@ export class Player {
     trace = unobserved(trace);
     const outline = outlineOf(trace);
     const code = new CodeView(outline);
-    const controls = new Controls(this.messages, this.compact);
+    const controls = this.options.arrangement.controls?.(this.messages) ?? new Controls(this.messages);
     const banner = el("div");
     const stage: Stage = {
       player: this,
@@ -268,10 +267,10 @@ export class Player {
   }
 
   private figures(into: HTMLElement, trace: Trace, outline: Outline): [View, HTMLElement][] {
-    const makers: Readonly<Record<FigureName, () => View>> = {
+    const makers: Readonly<Partial<Record<FigureName, () => View>>> = {
       memory: () => new StorageView(),
-      devices: () => new DevicesView(),
       graph: () => new AutogradView(),
+      ...this.options.arrangement.figures,
     };
     const { compact } = this;
     const several = outline.alive.length > 1;
@@ -283,7 +282,10 @@ export class Player {
     into.classList.toggle("graphless", graphless);
     into.append(...places);
     if (compact && names.length > 1) into.prepend(this.figureTabs(names, places));
-    return names.map((name, index) => [makers[name](), places[index] ?? el("section")]);
+    return names.flatMap((name, index): [View, HTMLElement][] => {
+      const [view, place] = [makers[name]?.(), places[index]];
+      return view === undefined || place === undefined ? [] : [[view, place]];
+    });
   }
 
   /** Where there is room for one picture only, which one. */

@@ -8,7 +8,7 @@
 import type { Messages } from "./model/messages";
 import type { Outline } from "./model/outline";
 import type { Focus, State } from "./model/state";
-import type { Player } from "./player";
+import type { FigureName, Player } from "./player";
 import type { Trace } from "./schema/trace.gen";
 import type { CodeView } from "./views/code";
 import type { Controls } from "./views/controls";
@@ -39,6 +39,10 @@ export interface Stage {
 export interface Arrangement {
   readonly name: "page" | "compact";
   arrange(stage: Stage): Placed[];
+  /** Controls other than the core's. */
+  controls?(messages: Messages): Controls;
+  /** Pictures that the core leaves out. */
+  readonly figures?: Readonly<Partial<Record<FigureName, () => View>>>;
 }
 
 /** What a feature added to one trace's player. */

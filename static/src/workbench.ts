@@ -2,13 +2,20 @@
 import { LAYERS } from "./model/state";
 import type { Messages } from "./model/messages";
 import type { Arrangement, Placed, Stage } from "./stage";
+import { DevicesView } from "./views/devices";
 import { el } from "./views/dom";
 import { layerIcon } from "./views/icons";
 import { OutcomeView } from "./views/outcome";
 import { TabsView } from "./views/tabs";
 import { TimelineView } from "./views/timeline";
+import { Transport } from "./views/transport";
 
-export const WORKBENCH: Arrangement = { name: "page", arrange };
+export const WORKBENCH: Arrangement = {
+  name: "page",
+  arrange,
+  controls: (messages) => new Transport(messages),
+  figures: { devices: () => new DevicesView() },
+};
 
 function arrange({ player, root, outline, messages, code, controls, banner, tools, figures }: Stage): Placed[] {
   const [changes, timeline] = [el("div", { class: "changes-panel" }), card("timeline", messages)];
@@ -21,7 +28,7 @@ function arrange({ player, root, outline, messages, code, controls, banner, tool
     [code, player.codeBody],
     [new TabsView(outline, messages), changes],
     ...figures(pictures),
-    [new TimelineView(outline, messages, controls.element, false, tools.timeline), timeline],
+    [new TimelineView(outline, messages, controls.element, tools.timeline), timeline],
   ];
 }
 

@@ -1,10 +1,10 @@
 /**
- * Where things of the timeline lie. Pure: steps and a width in, numbers and paths out.
+ * Where things of a page's timeline lie beyond the tracks. Pure: steps and a width in, numbers and paths out.
  *
- * All tracks and the memory curve share one scale: column i, from 0, is step i + 1.
+ * Everything shares the scale of `steps`: column i, from 0, is step i + 1.
  */
 import type { Outline, StepOutline } from "../model/outline";
-import type { Layer } from "../model/state";
+import { ALL, columnAt, gapOf, n, type Scale, type Span } from "./steps";
 
 /** Heights of the rows, in CSS pixels. */
 export interface Rows {
@@ -16,41 +16,17 @@ export interface Rows {
   readonly memory: number;
 }
 
-export const FULL_ROWS: Rows = { label: 20, lane: 5, track: 20, memory: 40 };
-export const COMPACT_ROWS: Rows = { label: 4, lane: 0, track: 11, memory: 0 };
+export const ROWS: Rows = { label: 20, lane: 5, track: 20, memory: 40 };
 
 /** Columns at least this wide show a line number; the detailed scale never goes below. */
 export const DETAILED_COLUMN = 26;
-/** Columns at least this wide show a line's text. */
-export const TEXT_COLUMN = 62;
-/** Below this a run of steps is drawn as one bar: gaps would say more than they mean. */
-const MERGED_COLUMN = 3;
 const MOST_LANES = 3;
-
-export interface Scale {
-  readonly columns: number;
-  readonly column: number;
-  readonly width: number;
-}
-
-/** Some columns, `to` left out. */
-export interface Span {
-  readonly from: number;
-  readonly to: number;
-}
-
-const ALL: Span = { from: 0, to: Infinity };
 
 /** The scale for a width: the whole run in it, or columns wide enough to read. */
 export function scaleFor(columns: number, width: number, whole: boolean): Scale {
   const fitting = width / Math.max(1, columns);
   const column = whole ? fitting : Math.max(fitting, DETAILED_COLUMN);
   return { columns, column, width: column * columns };
-}
-
-/** The column under a point, kept inside. */
-export function columnAt(scale: Scale, x: number): number {
-  return Math.min(scale.columns - 1, Math.max(0, Math.floor(x / scale.column)));
 }
 
 /** The columns seen through a window, and as many on both sides. */
@@ -63,34 +39,6 @@ export function spanAround(scale: Scale, left: number, width: number): Span {
 /** Whether all that is seen through a window is in a span. */
 export function covers(span: Span, scale: Scale, left: number, width: number): boolean {
   return span.from <= columnAt(scale, left) && columnAt(scale, left + width) < span.to;
-}
-
-function gapOf(column: number): number {
-  return column < MERGED_COLUMN ? 0 : Math.min(6, column * 0.14);
-}
-
-/** The bars of one track, as one path. */
-export function trackPath(steps: readonly StepOutline[], layer: Layer, scale: Scale, top: number, height: number, span = ALL): string {
-  const gap = gapOf(scale.column);
-  const end = Math.min(steps.length, span.to);
-  let path = "";
-  for (let index = span.from; index < end; index += 1) {
-    if (!steps[index]?.lamps.includes(layer)) continue;
-    const from = index;
-    if (gap === 0) while (index + 1 < end && steps[index + 1]?.lamps.includes(layer)) index += 1;
-    const x = from * scale.column + gap;
-    path += bar(x, top, Math.max(1, (index + 1) * scale.column - gap - x), height);
-  }
-  return path;
-}
-
-/** A bar with round corners where there is room for them. */
-function bar(x: number, y: number, width: number, height: number): string {
-  const r = Math.min(4, height / 2, width / 3);
-  if (r < 1) return `M${n(x)} ${n(y)}h${n(width)}v${n(height)}h${n(-width)}z`;
-  const [w, h] = [n(width - 2 * r), n(height - 2 * r)];
-  const a = `a${n(r)} ${n(r)} 0 0 1 `;
-  return `M${n(x + r)} ${n(y)}h${w}${a}${n(r)} ${n(r)}v${h}${a}${n(-r)} ${n(r)}h${-Number(w)}${a}${n(-r)} ${n(-r)}v${-Number(h)}${a}${n(r)} ${n(-r)}z`;
 }
 
 /** A call: the columns of the steps it ran and its own. */
@@ -159,8 +107,4 @@ function stairsBack(values: readonly number[], scale: Scale, y: (bytes: number) 
     path += `H${n((step - 1) * scale.column)}V${n(y(values[step - 1] ?? 0))}`;
   }
   return `${path}H${n(from * scale.column)}`;
-}
-
-function n(value: number): string {
-  return String(Math.round(value * 100) / 100);
 }

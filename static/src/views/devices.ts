@@ -77,7 +77,7 @@ export class DevicesView implements View {
 
   private pill(device: string): HTMLElement | null {
     if (!this.simulated || device === "cpu" || device === "meta") return null;
-    return el("span", { class: "pill simulated", title: this.say("ui.devices.note") }, this.say("ui.devices.simulated"));
+    return el("span", { class: "pill simulated", title: this.say("ui.devices.note") }, this.say("ui.simulated"));
   }
 
   private copies(copies: readonly TransferLife[], state: State): HTMLElement {

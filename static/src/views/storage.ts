@@ -155,7 +155,7 @@ class LanePicture {
   ) {
     const { say, simulated } = whole;
     this.places = lane.places.map((place) => new PlacePicture(place, whole));
-    const pill = simulated && lane.device !== "cpu" && lane.device !== "meta" ? el("span", { class: "pill simulated" }, say("ui.devices.simulated")) : null;
+    const pill = simulated && lane.device !== "cpu" && lane.device !== "meta" ? el("span", { class: "pill simulated" }, say("ui.simulated")) : null;
     const note = lane.device === "meta" ? el("span", { class: "mute" }, say("ui.memory.metaLane")) : null;
     this.root = el(
       "div",
