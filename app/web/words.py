@@ -24,6 +24,7 @@ _FOR_PROGRAMS_NOT_RUN_YET = (
     "ui.editor.",
     "ui.examples.",
     "ui.help.run",
+    "ui.help.text",
     "ui.keys.",
     "ui.ops.",
     "ui.output.",
@@ -37,6 +38,7 @@ _FOR_PROGRAMS_NOT_RUN_YET = (
     "ui.step.pass",
     "ui.step.resumed",
     "ui.step.times",
+    "ui.text.",
     "ui.timeline.",
     "ui.verdict.",
 )

@@ -4,6 +4,7 @@
  * One line per feature. A feature stands in `features/`, adds its button or panel when a trace is
  * loaded (`stage.ts`), and imports what is heavy when it is first used.
  */
+import { TEXT } from "./features/text";
 import type { Feature } from "./stage";
 
-export const FEATURES: readonly Feature[] = [];
+export const FEATURES: readonly Feature[] = [TEXT];

@@ -6,7 +6,7 @@
  */
 import type { Messages } from "../model/messages";
 import type { Outline } from "../model/outline";
-import { LAYERS, type Layer } from "../model/state";
+import { toldOf } from "../model/told";
 import type { Sentence, Trace } from "../schema/trace.gen";
 import { el } from "./dom";
 import { layerIcon } from "./icons";
@@ -26,22 +26,30 @@ export class Changes {
 
   /** Lets it be heard what a step did. */
   speak(step: number): void {
-    const said = this.rows(step).flatMap(({ layer, sentences }) => {
-      const words = sentences.map((each) => this.messages.text(each.id, each.args));
-      return `${this.messages.text(`ui.layer.${layer}`)}: ${words.join(" ")}`;
-    });
-    const place = this.messages.text("ui.step.of", { step, steps: this.outline.steps.length });
-    const { error } = this.beside(step);
-    const why = error.map((each) => this.messages.text(each.id, each.args));
-    const spoken = [place, this.outline.steps[step - 1]?.text ?? "", ...why, ...said].join(". ");
+    const spoken = this.spoken(step);
     if (this.live.textContent !== spoken) this.live.textContent = spoken;
+  }
+
+  private spoken(number: number): string {
+    const step = this.outline.steps[number - 1];
+    if (step === undefined) return this.messages.text("ui.step.before");
+    const say = ({ id, args }: Sentence): string => this.messages.text(id, args);
+    const { layers, error, names, notes } = toldOf(this.trace, this.outline, number);
+    const said = layers.map(({ layer, sentences }) => {
+      const words = sentences.length > 0 ? sentences.map(say).join(" ") : this.messages.text("ui.changes.none");
+      return `${this.messages.text(`ui.layer.${layer}`)}: ${words}`;
+    });
+    const place = this.messages.text("ui.step.of", { step: number, steps: this.outline.steps.length });
+    const first = error.length === 0 ? "" : `${this.messages.text("ui.changes.error")}: ${error.map(say).join(" ")}`;
+    return [`${place}: ${step.text}.`, first, ...said, ...[...names, ...notes].map(say)].filter(Boolean).join(" ");
   }
 
   /** The rows. */
   list(step: number): HTMLElement {
     const lit = this.outline.steps[step - 1]?.lamps ?? [];
     const list = el("ul", { class: "changes" });
-    for (const { layer, sentences } of this.rows(step)) {
+    const { layers, error, names, notes } = toldOf(this.trace, this.outline, step);
+    for (const { layer, sentences } of layers) {
       const on = lit.includes(layer);
       if (this.brief && !on) continue;
       const words = sentences.flatMap((each) => [el("span", {}, ...sentence(this.messages.parts(each.id, each.args))), " "]);
@@ -54,22 +62,10 @@ export class Changes {
       const text = this.messages.text(step === 0 ? "ui.step.before" : "ui.changes.nothing");
       list.append(el("li", { class: "change unchanged" }, el("span", { class: "lamp-off" }), el("p", {}, text)));
     }
-    const { error, names, notes } = this.beside(step);
     if (error.length > 0) list.prepend(this.remark("error", "✕", error));
     if (names.length > 0 && !this.brief) list.append(this.remark("names", "", names));
     for (const note of notes) list.append(this.remark("note", "!", [note]));
     return list;
-  }
-
-  /** What is said of a step beside its layers: why it failed, what its names did, what was noticed. */
-  private beside(step: number): Record<"error" | "names" | "notes", readonly Sentence[]> {
-    const here = this.outline.steps[step - 1];
-    const last = here?.raised === true && step === this.outline.steps.length;
-    return {
-      error: last ? (this.trace.explanation?.sentences ?? []) : [],
-      names: this.said(step).filter((each) => each.layer === null),
-      notes: this.trace.notes.filter((note) => note.line === here?.line).map((note) => note.sentence),
-    };
   }
 
   private remark(kind: string, sign: string, sentences: readonly Sentence[]): HTMLElement {
@@ -77,15 +73,5 @@ export class Changes {
     const said = sentences.flatMap((each) => [...sentence(this.messages.parts(each.id, each.args)), " "]);
     const mark = el("span", { class: "remark-sign", "aria-hidden": "true" }, sign);
     return el("li", { class: `change remark remark-${kind}` }, mark, name, el("p", {}, ...said));
-  }
-
-  private said(step: number): readonly Sentence[] {
-    const numbers = this.trace.said[step - 1] ?? [];
-    return numbers.flatMap((number) => this.trace.sentences[number] ?? []);
-  }
-
-  private rows(step: number): { layer: Layer; sentences: readonly Sentence[] }[] {
-    const sentences = this.said(step);
-    return LAYERS.map((layer) => ({ layer, sentences: sentences.filter((each) => each.layer === layer) }));
   }
 }
