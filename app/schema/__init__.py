@@ -25,7 +25,7 @@ from .comparison import (
     PlainNode,
     TensorContents,
 )
-from .devices import Transfer
+from .devices import AllocatorFigures, Transfer
 from .drawing import EdgeDrawing, GraphDrawing, NodeDrawing
 from .ops import ApiCall, Op, OpCall, OpSite, Verdict, op_of
 from .run import DeviceChoice, Limits, RunRequest, TraceRequest
@@ -68,6 +68,7 @@ from .trace import (
 
 __all__ = [
     "SCHEMA_VERSION",
+    "AllocatorFigures",
     "ApiCall",
     "BlockLeft",
     "Chunk",

@@ -24,7 +24,7 @@ from .circumstances import (
     TracingTurnedOff,
 )
 from .comparison import NEVER_COMPARED, Comparison, Fingerprint, ObserverEffect
-from .devices import Transfer
+from .devices import AllocatorFigures, Transfer
 from .drawing import GraphDrawing
 from .ops import ApiCall, OpCall, OpSite
 from .storage import (
@@ -50,7 +50,8 @@ class Environment(Record):
     """Version of Python."""
 
     device: str
-    """The device programs may use besides the CPU: `cpu` for none, `cuda`, `simulated-cuda`."""
+    """The device programs may use besides the CPU: `cpu` for none, `cuda`, `simulated-cuda`; of a script of
+    one's own also `mps`."""
 
     simulated: bool
     """The device is simulated."""
@@ -155,6 +156,7 @@ Event = Annotated[
     | SavedTensorChanged
     | SavedTensorsFreed
     | Transfer
+    | AllocatorFigures
     | NamesBound
     | FrameEntered
     | FrameLeft

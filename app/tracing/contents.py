@@ -12,6 +12,7 @@ from typing import Any
 import torch
 
 from . import reading
+from .accelerator import beginning_of, here
 from .rows import Running, State, StorageRow, TensorRow
 from .stream import Stream
 
@@ -20,6 +21,9 @@ SMALL_VALUES_BYTES = 256
 
 _HASHING_S = 1.0
 """Seconds of a run that may be spent on checksums of whole large storages."""
+
+_SIDE = 8
+"""Values along each side of the corner that is shown of a large tensor."""
 
 FULL_RECORDS = 3
 """Executions of a statement during which larger storages are recorded as well."""
@@ -51,20 +55,40 @@ class Contents:
     def look_at_bytes(self, t: Any, row: StorageRow) -> None:
         """Compare a storage's bytes with what was last seen of them. Its size and address are known."""
         nbytes, address = row.nbytes, row.address
-        if row.device not in reading.readable_devices:
+        far = row.device not in reading.readable_devices
+        if far and not self._reaches(row.device):
             return
         if nbytes > self.small_bytes:
-            self._look_at_large(t, row)
+            self._look_at_large(t, row, far=far)
             return
         if nbytes and not address:
             return
-        data = reading.read_bytes(address, nbytes)
-        if data == row.data and row.recorded:
+        data = self._copied(t, row) if far else reading.read_bytes(address, nbytes)
+        if data is None or (data == row.data and row.recorded):
             return
         if row.data is not None and data != row.data:
             self._bytes_changed(row, row.data, data)
         row.data = data
         self._record_bytes(row, data)
+
+    def _readable(self, device: str) -> bool:
+        return device in reading.readable_devices or self._reaches(device)
+
+    @staticmethod
+    def _reaches(device: str) -> bool:
+        return reading.accelerator is not None and reading.accelerator.reaches(device)
+
+    def _copied(self, t: Any, row: StorageRow) -> bytes | None:
+        """Bytes of a storage on a real device, copied anew if something can have written it since."""
+        at = (row.writes, reading.version_of(t), row.nbytes, row.address)
+        look = self._now.looks
+        if row.read_at is not None and (row.read_at[0] == at or row.read_at[1] == look):
+            row.read_at = (at, row.read_at[1])
+            return row.data
+        data: bytes | None = reading.accelerator.copied(t, 0, row.nbytes) if row.nbytes else b""
+        if data is not None:
+            row.read_at = (at, look)
+        return data
 
     def _record_bytes(self, row: StorageRow, data: bytes) -> None:
         if len(data) <= SMALL_VALUES_BYTES or self._now.full_records:
@@ -77,14 +101,14 @@ class Contents:
         late = self._now.late
         self._stream.events.append({"kind": "bytes", "storage": row.id, "data": text, "late": late})
 
-    def _look_at_large(self, t: Any, row: StorageRow) -> None:
-        """A storage too large to record: a checksum tells whether its bytes changed."""
+    def _look_at_large(self, t: Any, row: StorageRow, *, far: bool) -> None:
+        """A storage too large to record: a checksum tells whether it changed, if far its version."""
         if row.data is not None:
             row.data = None
             row.recorded = False
             self._stream.events.append({"kind": "bytes", "storage": row.id, "data": None, "late": False})
         version = reading.version_of(t)
-        if row.digest is not None and version is not None and not row.versionless:
+        if far or (row.digest is not None and version is not None and not row.versionless):
             return
         if row.address and (row.versionless or version is None):
             digest = self._digest(row)
@@ -126,7 +150,7 @@ class Contents:
         key = state[0]
         decodable = (
             storage is not None
-            and storage.device in reading.readable_devices
+            and self._readable(storage.device)
             and storage.nbytes <= self.small_bytes
             and key[4] == "torch.strided"
             and key[0] is not None
@@ -137,8 +161,7 @@ class Contents:
                 row.valued = False
                 self._emit_values(row, None, None)
             return
-        readable = reading.readable_devices
-        if key[5] not in readable or (storage is not None and storage.device not in readable):
+        if not self._readable(key[5]) or (storage is not None and not self._readable(storage.device)):
             return
         if storage is not None and state[5] is None and key[4] == "torch.strided":
             self._look_at_part_of_large(t, row, storage, state)
@@ -188,8 +211,9 @@ class Contents:
             if key[0] is not None or not reading.get_is_nested(t):
                 return
         row.withheld = False
+        far = key[5] not in reading.readable_devices
         if count <= self._value_elements:
-            row.values = values = reading.nested_values(t)
+            row.values = values = self._far_values(t) if far else reading.nested_values(t)
             if values is None or (row.valued and storage is None and values == row.values_key):
                 return
             if storage is None or key[4] != "torch.strided":
@@ -199,11 +223,36 @@ class Contents:
                 row.values_key = values
             self._emit_values(row, values, None)
         elif key[4] == "torch.strided" and key[3] != "torch.bool":
-            self._emit_values(row, None, reading.summary(t))
+            self._emit_values(row, None, self._far_summary(t, count) if far else reading.summary(t))
+
+    @staticmethod
+    def _far_values(t: Any) -> Any:
+        near = here(t)
+        return None if near is None else reading.nested_values(near)
+
+    @staticmethod
+    def _far_summary(t: Any, count: int) -> dict[str, Any] | None:
+        """Of a copy; of the first elements alone where the whole would be a large one."""
+        near = here(t)
+        if near is None:
+            near = beginning_of(t)
+        said = None if near is None else reading.summary(near)
+        if said is not None and said["elements"] != count:
+            said.update(elements=count, corner=reading.nested_values(_corner(near, reading.get_shape(t))))
+        return said
 
     def _emit_values(self, row: TensorRow, values: Any, summary: Any) -> None:
         row.valued = values is not None or summary is not None
         self._stream.events.append({"kind": "values", "tensor": row.id, "values": values, "summary": summary})
+
+
+def _corner(first: Any, shape: Any) -> Any:
+    """The first values along each of the last two dimensions, from the first elements in a row."""
+    if len(shape) == 1:
+        return first[:_SIDE]
+    width = int(shape[-1])
+    rows = min(_SIDE, int(shape[-2]), reading.numel(first) // width)
+    return first[: rows * width].view(rows, width)[:, :_SIDE] if rows else first[None, :_SIDE]
 
 
 def _covers_change(key: tuple[Any, ...], old: bytes, new: bytes) -> bool:

@@ -16,6 +16,7 @@ from typing import Any
 import torch
 
 from . import reading, torch_private
+from .accelerator import beginning_of, here
 from .names import Names
 
 _MOST_TENSORS = 500
@@ -142,7 +143,9 @@ def _digest(t: Any) -> int | None:
     storage = _storage(t)
     if storage is None or not _has_plain_elements(t):
         return zlib.crc32(repr(reading.nested_values(t)).encode())
-    address = storage.data_ptr() if _is_readable(storage) else 0
+    if not _is_readable(storage):
+        return _far_digest(t, storage)
+    address = storage.data_ptr()
     if not address or not reading.is_readable(t, storage.nbytes(), address):
         return None
     size = reading.element_size(t)
@@ -151,6 +154,20 @@ def _digest(t: Any) -> int | None:
     if reading.numel(t) <= _MOST_ELEMENTS:
         return zlib.crc32(repr(reading.nested_values(t)).encode())
     return reading.digest(address, storage.nbytes())
+
+
+def _far_digest(t: Any, storage: Any) -> int | None:
+    """The same of a tensor on a real device, from a copy; of a large one from its first elements."""
+    accelerator = reading.accelerator
+    if accelerator is None or not accelerator.reaches(reading.device_name(storage.device)):
+        return None
+    address = storage.data_ptr()
+    if not address or not reading.is_readable(t, storage.nbytes(), address):
+        return None
+    near = here(t)
+    if near is None:
+        near = beginning_of(t)
+    return None if near is None else _digest(near.contiguous())
 
 
 def _is_readable(storage: Any) -> bool:
@@ -172,4 +189,7 @@ def _contents(path: str, t: Any) -> dict[str, Any]:
         values = reading.nested_values(t)
     elif _is_readable(storage) and storage.data_ptr() and storage.nbytes() <= _LARGEST_CONTENTS:
         data = base64.b64encode(reading.read_bytes(storage.data_ptr(), storage.nbytes())).decode()
+    elif not _is_readable(storage) and reading.accelerator is not None:
+        near = here(t)
+        values = None if near is None else reading.nested_values(near)
     return {"name": path, "data": data, "values": values}

@@ -6,7 +6,8 @@ dropped, what died. Versions are read here, at the end of the line: an op's bump
 """
 
 import time
-from typing import Any
+from collections.abc import Iterator
+from typing import Any, Protocol
 
 from ..schema import Limits
 from . import torch_private
@@ -37,6 +38,17 @@ def _time_to_close(wall_s: float) -> float:
     return min(0.2 * wall_s, max(0.03 * wall_s, 0.25))
 
 
+class Allocators(Protocol):
+    """Know what the allocator of each device says of itself."""
+
+    @property
+    def simulated(self) -> bool:
+        """They are models."""
+
+    def figures(self) -> Iterator[tuple[str, dict[str, int]]]:
+        """Each device in use, with the fields of `schema.AllocatorFigures`."""
+
+
 class StepObserver:
     """Puts the parts together, statement by statement."""
 
@@ -65,6 +77,9 @@ class StepObserver:
         self._names = names
         self._holders = Holders(stream, ledger, graph, names)
         self._globals: dict[str, Any] = {}
+        self.allocators: Allocators | None = None
+        """Of the devices the program may use besides the CPU."""
+        self._figures: dict[str, dict[str, int]] = {}
         self._executed = 0
         self._executions = [0] * len(statements.rows)
         self._credit = _MOST_CREDIT
@@ -250,6 +265,8 @@ class StepObserver:
             with torch_private.without_functions(), torch_private.without_dispatch():
                 self._look_at_tensors(frame, variables, statement)
                 self._ledger.sweep()
+                if self.allocators is not None:
+                    self._tell_allocators(self.allocators)
         except Exception as error:
             calls.failures.internal(error)
         finally:
@@ -273,6 +290,7 @@ class StepObserver:
     def _look_at_tensors(self, frame: int, variables: dict[str, Any], statement: int | None) -> None:
         """Everything that may have changed. Holds tensors; holds none when it returns."""
         calls, ledger, contents = self._calls, self._ledger, self._contents
+        self._now.looks += 1
         while self._elsewhere.heard:
             self._stream.events.append(self._elsewhere.heard.popleft())
             calls.hears_api = False  # what runs elsewhere may write unheard
@@ -345,6 +363,14 @@ class StepObserver:
             if row.id not in named and not row.grad_of:
                 layers &= {"data", "device"}
             self._now.effects.bear(row.id, layers)
+
+    def _tell_allocators(self, allocators: Allocators) -> None:
+        """What the allocators say of themselves, where that is something else than before."""
+        for device, figures in allocators.figures():
+            if figures != self._figures.get(device) and (any(figures.values()) or device in self._figures):
+                self._figures[device] = figures
+                event = {"kind": "allocator", "device": device, "simulated": allocators.simulated, **figures}
+                self._stream.events.append(event)
 
     # -- names
 

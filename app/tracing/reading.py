@@ -33,6 +33,9 @@ get_device = _getter("device")
 readable_devices: frozenset[str] = frozenset({"cpu"})
 """Devices whose memory can be read here, by name."""
 
+accelerator: Any = None
+"""An `accelerator.Accelerator`, by which the memory of other devices can be copied; None without one."""
+
 get_layout = _getter("layout")
 get_requires_grad = _getter("requires_grad")
 get_is_leaf = _getter("is_leaf")

@@ -77,6 +77,7 @@ class StorageRow:
         "impl",
         "nbytes",
         "odd",
+        "read_at",
         "recorded",
         "shrunk",
         "tensors",
@@ -96,6 +97,8 @@ class StorageRow:
         """The trace has these bytes; False when it was told that it has not; None before either."""
         self.digest: tuple[bool, int] | None = None
         """Whether of all bytes, and the checksum."""
+        self.read_at: Any = None
+        """Of a storage on a real device: what its bytes were last copied at, and in which look."""
         self.tensors: dict[int, TensorRow] = {}
         self.writes = 0
         """Ops that wrote it, and changes that were found."""
@@ -112,7 +115,7 @@ class StorageRow:
 class Running:
     """The statement that is running."""
 
-    __slots__ = ("effects", "full_records", "late", "line")
+    __slots__ = ("effects", "full_records", "late", "line", "looks")
 
     def __init__(self) -> None:
         self.effects = Effects(0)
@@ -123,3 +126,5 @@ class Running:
         """The program is over: what is recorded now changed earlier."""
         self.line: int | None = None
         """Its first line."""
+        self.looks = 0
+        """How often was looked at what statements did: within one look nothing changes."""

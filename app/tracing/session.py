@@ -19,6 +19,8 @@ from typing import Any
 import torch
 
 from ..schema import RunRequest
+from ..schema.mentions import mentions_cuda
+from .accelerator import name_of, reached, there_is
 from .autograd import Graph
 from .calls import Calls
 from .compiler import hide_from_dynamo
@@ -31,12 +33,12 @@ from .hidden import HiddenWeakRefs
 from .jit import QuietRecording
 from .lines import LimitReached, Lines
 from .names import Names
-from .observer import StepObserver
+from .observer import Allocators, StepObserver
 from .ops import ApiMode, OpMode
 from .output import Redirected
 from .rows import Running
 from .script import Overheard, OwnScript, interruptible
-from .simulated_cuda import SimulatedCuda, mentions_cuda
+from .simulated_cuda import SimulatedCuda
 from .statements import PROGRAM, Columns, StatementMap
 from .storage import Ledger
 from .stream import Stream
@@ -70,10 +72,11 @@ def record_program(
     source = request.source.removeprefix("\ufeff")
     stream = Stream(send, request.limits.trace_bytes)
     simulation = _simulation(request, source) if own is None else None
+    real = there_is() if request.device == "cuda" or own is not None else None
     environment = {
         "torch": str(torch.__version__),
         "python": platform.python_version(),
-        "device": "cpu" if simulation is None else "simulated-cuda",
+        "device": name_of(real) if simulation is None else "simulated-cuda",
         "simulated": simulation is not None,
         "seed": request.seed,
     }
@@ -88,8 +91,11 @@ def record_program(
     stream.open(environment, [_statement(row) for row in statements.rows])
     if request.seed is not None:
         seed_generators(request.seed)
+        if real is not None:
+            real.seed(request.seed)
     run = _Run(code, source, statements, request, stream, own)
-    with nullcontext() if simulation is None else simulation:
+    run.allocators = real if simulation is None else simulation
+    with reached(real), nullcontext() if simulation is None else simulation:
         if simulation is not None:
             simulation.seed(request.seed or 0)
         if request.observed:
@@ -155,6 +161,8 @@ class _Run:
         self._variables["__file__"] = NAME
         if own is not None:
             own.name_module(self._module)
+        self.allocators: Allocators | None = None
+        """Of the devices it may use."""
         self.error: BaseException | None = None
         self.fingerprint: dict[str, Any] = {}
         self.faults: list[str] = []
@@ -188,6 +196,7 @@ class _Run:
             elsewhere := Elsewhere(self._statements.filename, lambda: _only_run(calls, stream)),
         )
         observer.use_globals(self._variables)
+        observer.allocators = self.allocators
         lines = Lines(self._statements, observer)
         calls.minds_jit = self._statements.uses_compiler
         calls.may_be_still = not (self._statements.uses_compiler or self._statements.hooks_in)

@@ -16,8 +16,7 @@ from, a move inside an op) is done here, and what is not simulated must say so.
 Simulated or not, a run is the same watched and unwatched: the simulation is part of it.
 """
 
-import ast
-import re
+from collections.abc import Iterator
 from types import TracebackType
 from typing import Any
 
@@ -31,31 +30,6 @@ from .machine import Machine
 from .moves import put_moves
 from .patches import Patches
 from .runtime import put_runtime
-
-_NAMES_CUDA = re.compile(r"(torch\.)?cuda(:\d*|\..*)?")
-
-
-def mentions_cuda(source: str) -> bool:
-    """A program names CUDA: as a device in a string, or as an attribute or name; comments do not count.
-
-    >>> mentions_cuda("x.to('cuda:0')"), mentions_cuda("# cuda"), mentions_cuda("print('barracuda')")
-    (True, False, False)
-    """
-    if "cuda" not in source:
-        return False
-    try:
-        tree = ast.parse(source)
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
-        return False
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Attribute) and node.attr == "cuda":
-            return True
-        written = node.value if isinstance(node, ast.Constant) else None
-        if isinstance(written, str) and _NAMES_CUDA.fullmatch(written):
-            return True
-        if isinstance(node, (ast.Import, ast.ImportFrom)) and "cuda" in ast.unparse(node):
-            return True
-    return False
 
 
 class SimulatedCuda:
@@ -95,6 +69,20 @@ class SimulatedCuda:
         self.machine.mode.__exit__(kind, error, where)  # type: ignore[no-untyped-call]
         self._patches.undo()
         self.machine.labels.forget()
+
+    @property
+    def simulated(self) -> bool:
+        """It is a model."""
+        return True
+
+    def figures(self) -> Iterator[tuple[str, dict[str, int]]]:
+        """What the model of each device's allocator says, as of an `accelerator.Accelerator`."""
+        labels = self.machine.labels
+        if labels.is_empty:
+            return
+        labels.sweep()
+        for device, memory in zip(labels.devices, labels.memories, strict=True):
+            yield reading.device_name(device), memory.figures()
 
     def seed(self, seed: int) -> None:
         """Seed the generators of all devices."""

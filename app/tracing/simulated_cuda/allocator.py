@@ -107,6 +107,18 @@ class Allocator:
         """Bytes of the largest free block of what is reserved."""
         return max((b.size for s in self.segments for b in s.blocks if b.free), default=0)
 
+    def figures(self) -> dict[str, int]:
+        """The fields of `schema.AllocatorFigures` but its kind and device."""
+        return {
+            "allocated_bytes": self.allocated,
+            "reserved_bytes": self.reserved,
+            "peak_allocated_bytes": self.peak_allocated,
+            "peak_reserved_bytes": self.peak_reserved,
+            "segments": len(self.segments),
+            "retries": self.retries,
+            "failures": self.failures,
+        }
+
     def allocate(self, nbytes: int) -> Block | None:
         """Find room.
 

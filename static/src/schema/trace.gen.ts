@@ -89,7 +89,8 @@ export interface Environment {
    */
   python: string;
   /**
-   * The device programs may use besides the CPU: `cpu` for none, `cuda`, `simulated-cuda`.
+   * The device programs may use besides the CPU: `cpu` for none, `cuda`, `simulated-cuda`; of a script of
+   * one's own also `mps`.
    */
   device: string;
   /**
@@ -308,6 +309,7 @@ export interface Step {
     | SavedTensorChanged
     | SavedTensorsFreed
     | Transfer
+    | AllocatorFigures
     | NamesBound
     | FrameEntered
     | FrameLeft
@@ -741,6 +743,51 @@ export interface Transfer {
    * Bytes copied.
    */
   nbytes: number;
+}
+/**
+ * What the caching allocator of a device says of itself, at the end of each statement that changed it.
+ *
+ * This interface was referenced by `Trace`'s JSON-Schema
+ * via the `definition` "AllocatorFigures".
+ */
+export interface AllocatorFigures {
+  kind: "allocator";
+  /**
+   * `cuda:0`.
+   */
+  device: string;
+  /**
+   * The figures are those of a model of the allocator.
+   */
+  simulated: boolean;
+  /**
+   * Bytes of blocks that tensors hold, rounded as the allocator does: `torch.cuda.memory_allocated()`.
+   */
+  allocated_bytes: number;
+  /**
+   * Bytes taken from the device, in use or kept for later: `torch.cuda.memory_reserved()`.
+   */
+  reserved_bytes: number;
+  /**
+   * `torch.cuda.max_memory_allocated()`.
+   */
+  peak_allocated_bytes: number;
+  /**
+   * `torch.cuda.max_memory_reserved()`.
+   */
+  peak_reserved_bytes: number;
+  /**
+   * Pieces in which they were taken.
+   */
+  segments: number;
+  /**
+   * Times so far that unused segments were given back because the device was full.
+   */
+  retries: number;
+  /**
+   * Times so far that it was out of memory.
+   */
+  failures: number;
 }
 /**
  * What a name of a frame leads to, whenever that changed. No paths: it leads to no tensor any more.

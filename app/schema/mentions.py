@@ -1,0 +1,33 @@
+"""Whether a program mentions CUDA: decides on which device it runs when nobody chose one.
+
+The server asks it to choose a sandbox, the sandbox to choose what is simulated. The program is parsed, never
+run.
+"""
+
+import ast
+import re
+
+_NAMES_CUDA = re.compile(r"(torch\.)?cuda(:\d*|\..*)?")
+
+
+def mentions_cuda(source: str) -> bool:
+    """A program names CUDA: as a device in a string, or as an attribute or name; comments do not count.
+
+    >>> mentions_cuda("x.to('cuda:0')"), mentions_cuda("# cuda"), mentions_cuda("print('barracuda')")
+    (True, False, False)
+    """
+    if "cuda" not in source:
+        return False
+    try:
+        tree = ast.parse(source)
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return False
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Attribute) and node.attr == "cuda":
+            return True
+        written = node.value if isinstance(node, ast.Constant) else None
+        if isinstance(written, str) and _NAMES_CUDA.fullmatch(written):
+            return True
+        if isinstance(node, (ast.Import, ast.ImportFrom)) and "cuda" in ast.unparse(node):
+            return True
+    return False
