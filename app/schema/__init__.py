@@ -4,7 +4,14 @@ Records are defined here once; JSON Schema, OpenAPI and the TypeScript types com
 This package imports nothing of ours and neither torch nor the web, so both processes can load it.
 """
 
-from .autograd import GraphNode, SavedTensor, SavedTensorChanged, SavedTensorsFreed
+from .autograd import (
+    GradientSeen,
+    GraphNode,
+    NodeRan,
+    SavedTensor,
+    SavedTensorChanged,
+    SavedTensorsFreed,
+)
 from .base import SCHEMA_VERSION, Layer, NameChange, Record, Sentence
 from .circumstances import (
     BlockLeft,
@@ -86,6 +93,7 @@ __all__ = [
     "Fold",
     "FrameEntered",
     "FrameLeft",
+    "GradientSeen",
     "GraphDrawing",
     "GraphNode",
     "Layer",
@@ -93,6 +101,7 @@ __all__ = [
     "NameChange",
     "NamesBound",
     "NodeDrawing",
+    "NodeRan",
     "Note",
     "ObserverEffect",
     "Op",

@@ -3,7 +3,7 @@
 Nodes are never removed by an event: a node is alive while a live tensor leads to it (`replay.py`).
 """
 
-from typing import Literal
+from typing import Any, Literal
 
 from .base import Record
 
@@ -67,3 +67,29 @@ class SavedTensorsFreed(Record):
     kind: Literal["saved-freed"]
     nodes: tuple[int, ...]
     """Ids of the nodes."""
+
+
+class NodeRan(Record):
+    """The ops that follow run in a backward pass, until the next event of this kind in the step."""
+
+    kind: Literal["ran"]
+    node: int | None
+    """The node that the engine runs; null for what it does between nodes, as adding up the gradients that
+    arrive at one, and for the program's hooks. A node that hands on what it gets runs no op."""
+
+    task: int
+    """Number of the backward pass, from 1: one may run inside another."""
+
+
+class GradientSeen(Record):
+    """A tensor as an op of a backward pass left it. Only some are read."""
+
+    kind: Literal["gradient"]
+    tensor: int
+    """Id of the tensor."""
+
+    values: Any
+    """Its values as a nested list when it is small; null otherwise."""
+
+    norm: float | str | None
+    """The root of the sum of its squared values; null when it is too large to be read."""

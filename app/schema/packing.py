@@ -101,6 +101,8 @@ _CODES: dict[tuple[str, str], Code] = {
     ("node", "variable"): "t",
     ("node", "saved"): _SAVED,
     ("saved", "node"): "n",
+    ("ran", "node"): "n",
+    ("gradient", "tensor"): "t",
     ("saved-freed", "nodes"): "n",
     ("transfer", "source"): "t",
     ("transfer", "target"): "t",

@@ -10,7 +10,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field, model_validator
 
-from .autograd import GraphNode, SavedTensorChanged, SavedTensorsFreed
+from .autograd import GradientSeen, GraphNode, NodeRan, SavedTensorChanged, SavedTensorsFreed
 from .base import Layer, NameChange, Record, Sentence
 from .circumstances import (
     BlockLeft,
@@ -155,6 +155,8 @@ Event = Annotated[
     | GraphNode
     | SavedTensorChanged
     | SavedTensorsFreed
+    | NodeRan
+    | GradientSeen
     | Transfer
     | AllocatorFigures
     | NamesBound

@@ -9,6 +9,7 @@ from typing import Any
 
 from . import reading, torch_private
 from .autograd import Graph
+from .backward import BackwardPasses
 from .failures import FailureNotes
 from .libraries import library_called
 from .ops import (
@@ -21,7 +22,7 @@ from .ops import (
     written_tensors,
 )
 from .quiet import Quiet
-from .rows import StorageRow, TensorRow
+from .rows import Running, StorageRow, TensorRow
 from .statements import StatementMap
 from .storage import Ledger
 from .stream import Stream
@@ -45,6 +46,7 @@ _EXPORTS = frozenset(
 _BACKWARD = frozenset({"backward", "grad"})
 _OURS = 1
 """Dispatch modes while the program has none of its own."""
+_HOOKS = frozenset({"register_hook", "register_post_accumulate_grad_hook", "retain_grad"})
 _NOT_AN_API = frozenset({"__get__", "__set__", "__delete__"})
 
 Place = tuple[int | None, int | None]
@@ -71,13 +73,14 @@ class _Api:
 class _Op:
     """An op that is running. Its operands are held by the call itself as long as this is."""
 
-    __slots__ = ("api", "event", "given", "newcomers", "node", "place", "plain", "rows", "schema")
+    __slots__ = ("api", "backward", "event", "given", "newcomers", "node", "place", "plain", "rows", "schema")
 
     def __init__(self, schema: OpSchema, given: list[Any], plain: bool) -> None:
         self.schema = schema
         self.plain = plain
         """No Python code can run within it."""
         self.node: int | None = None
+        self.backward = False
         self.api: int | None = None
         self.place: Place = (None, None)
         self.given = given
@@ -93,16 +96,20 @@ class Calls(Quiet):
 
     Args:
         stream: Takes the events.
+        now: The statement that is running.
         ledger: Knows tensors and storages.
         graph: Knows graph nodes.
         statements: Of the program, to turn positions into characters.
     """
 
-    def __init__(self, stream: Stream, ledger: Ledger, graph: Graph, statements: StatementMap) -> None:
+    def __init__(
+        self, stream: Stream, now: Running, ledger: Ledger, graph: Graph, statements: StatementMap
+    ) -> None:
         super().__init__()
         self._stream = stream
         self._ledger = ledger
         self._graph = graph
+        self._backward = BackwardPasses(stream, now, graph)
         self._positions: dict[Any, list[Any]] = {}
         self._places: dict[tuple[int, int, int], Place] = {}
         self._columns = columns = statements.columns
@@ -264,7 +271,7 @@ class Calls(Quiet):
         if token.name in _EXPORTS:
             for t in (*given, *returned):
                 self._export(t)
-        told = returned or token.name in _EXPORTS or token.name.endswith(("=", "_"))
+        told = returned or token.name in _EXPORTS | _HOOKS or token.name.endswith(("=", "_"))
         if quiet and told and given:
             inputs = [ledger.tensor(t).id for t in given]
             outputs = [ledger.tensor(t).id for t in returned]
@@ -370,10 +377,14 @@ class Calls(Quiet):
                     storage.versionless = False  # a copy; torch.as_tensor may share an array's memory
             touched[row.id] = row
             rows.append(row)
-        if torch_private.graph_task_id() >= 0:
+        task = torch_private.graph_task_id()
+        if task >= 0:
             current = torch_private.current_node()
             op.node = None if current is None else self._stream.name(type(current).__name__)
+            op.backward = True
             self.backward_roots_seen = False
+            if self.telling:
+                self._backward.runs(self.serial, task, current)
         op.api = self.api_now
         op.place = self.place if self.range_serial == self.serial else self.where()
         if self.telling:
@@ -447,6 +458,8 @@ class Calls(Quiet):
             op.event["outputs"] = outputs
             written = tuple(sorted({rows.index(row) for row in writes})) if writes else ()
             self._settle(op, self._site(op, tuple(views), tuple(verdicts), written, failed=False))
+            if op.backward:
+                self._backward.made([(t, ledger.tensor(t)) for t in tensors_returned(out)])
         self.failures.made(outputs, op.place[0])
 
     def _op_raised(self, op: "_Op", error: BaseException, args: Any, kwargs: Any) -> None:

@@ -17,7 +17,7 @@ from .stream import Event, Stream
 KEPT_ITERATIONS = 3
 """Iterations kept at the start and at the end of a loop that is folded."""
 
-_PASSING = frozenset({"op", "api", "transfer", "block-left", "resumed"})
+_PASSING = frozenset({"op", "api", "transfer", "block-left", "resumed", "ran", "gradient"})
 """Events that say nothing of what is left."""
 
 _KEPT_STEPS = 12

@@ -182,7 +182,7 @@ class _Run:
         ledger = Ledger(stream, now, contents)
         graph = Graph(stream, now, ledger)
         ledger.node_of = graph.node_of
-        calls = Calls(stream, ledger, graph, self._statements)
+        calls = Calls(stream, now, ledger, graph, self._statements)
         observer = StepObserver(
             self._statements,
             limits,

@@ -308,6 +308,8 @@ export interface Step {
     | GraphNode
     | SavedTensorChanged
     | SavedTensorsFreed
+    | NodeRan
+    | GradientSeen
     | Transfer
     | AllocatorFigures
     | NamesBound
@@ -714,6 +716,47 @@ export interface SavedTensorsFreed {
    * Ids of the nodes.
    */
   nodes: number[];
+}
+/**
+ * The ops that follow run in a backward pass, until the next event of this kind in the step.
+ *
+ * This interface was referenced by `Trace`'s JSON-Schema
+ * via the `definition` "NodeRan".
+ */
+export interface NodeRan {
+  kind: "ran";
+  /**
+   * The node that the engine runs; null for what it does between nodes, as adding up the gradients that
+   * arrive at one, and for the program's hooks. A node that hands on what it gets runs no op.
+   */
+  node: number | null;
+  /**
+   * Number of the backward pass, from 1: one may run inside another.
+   */
+  task: number;
+}
+/**
+ * A tensor as an op of a backward pass left it. Only some are read.
+ *
+ * This interface was referenced by `Trace`'s JSON-Schema
+ * via the `definition` "GradientSeen".
+ */
+export interface GradientSeen {
+  kind: "gradient";
+  /**
+   * Id of the tensor.
+   */
+  tensor: number;
+  /**
+   * Its values as a nested list when it is small; null otherwise.
+   */
+  values: {
+    [k: string]: unknown;
+  };
+  /**
+   * The root of the sum of its squared values; null when it is too large to be read.
+   */
+  norm: number | string | null;
 }
 /**
  * Bytes were copied between devices.
