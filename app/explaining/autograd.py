@@ -29,6 +29,7 @@ def autograd_sentences(moment: Moment) -> list[Sentence]:
         *_outside(moment),
         *_changed_results(moment),
         *_gradients(moment),
+        *_hooks(moment),
         *_freed(moment),
         *trait_sentences(moment, "autograd"),
     ]
@@ -239,6 +240,28 @@ def _grad_owners(moment: Moment) -> dict[int, None]:
         for tensor in moment.chronicle.tensors_on(write.storage, moment.end):
             owners.update(moment.chronicle.grad_of.get(tensor, {}))
     return owners
+
+
+_HOOKS = {
+    "register_hook": "autograd.hook",
+    "register_post_accumulate_grad_hook": "autograd.hook-after",
+    "retain_grad": "autograd.retains",
+}
+
+
+def _hooks(moment: Moment) -> list[Sentence]:
+    """Hooks that a tensor got, and results that will keep their gradient."""
+    trace = moment.chronicle.trace
+    said: list[Sentence] = []
+    for event in moment.events:
+        if event.kind != "api" or (id := _HOOKS.get(trace.names[event.api])) is None:
+            continue
+        tensor = event.inputs[0]
+        name = moment.name(tensor)
+        leaf = moment.state(tensor) is not None and moment.look(tensor).is_leaf
+        if name is not None and not (leaf and id == "autograd.retains"):
+            said.append(say("autograd", id, name=name))
+    return said[: 2 * _SAID_ONE_BY_ONE]
 
 
 def _freed(moment: Moment) -> list[Sentence]:

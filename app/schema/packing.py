@@ -26,8 +26,8 @@ class EventShape(Record):
     """The kind."""
 
     fields: tuple[tuple[str, str | dict[str, Any]], ...]
-    """Name and code of each field. `""`: the value as it is. `t`, `s`, `n`: ids of tensors, storages, nodes,
-    alone, in a list or as the values of an object; an id newer than all before is told by minus its distance
+    """Name and code of each field. `""`: the value as it is. `t`, `s`, `n`, `p`: ids of tensors, storages, nodes,
+    backward passes, alone, in a list or as the values of an object; an id newer than all before is told by minus its distance
     from the newest, a recent one by twice its distance, any other by twice itself plus one. `x`: the next
     text aside, null for none. `{"rows": [[name, code], …]}`: records, each a list of values.
     `{"pair": [code, …]}`: lists."""
@@ -102,6 +102,7 @@ _CODES: dict[tuple[str, str], Code] = {
     ("node", "saved"): _SAVED,
     ("saved", "node"): "n",
     ("ran", "node"): "n",
+    ("ran", "task"): "p",
     ("gradient", "tensor"): "t",
     ("saved-freed", "nodes"): "n",
     ("transfer", "source"): "t",
@@ -208,7 +209,7 @@ class _Ids:
     """Ids told by their distance from the newest of their kind."""
 
     def __init__(self) -> None:
-        self._newest = {"t": 0, "s": 0, "n": 0}
+        self._newest = {"t": 0, "s": 0, "n": 0, "p": 0}
 
     def pack(self, kind: str, value: int) -> int:
         newest = self._newest[kind]

@@ -23,7 +23,7 @@ const untabled = (of: object): object =>
 export function unpack(sent: unknown): Trace {
   const { packed, fields, shapes, blocks, texts, aside, ...plain } = sent as PackedTrace;
   if (!packed) return sent as Trace;
-  const newest: Record<string, number> = { t: 0, s: 0, n: 0 };
+  const newest: Record<string, number> = { t: 0, s: 0, n: 0, p: 0 };
   let [next, position] = [0, 0];
 
   const id = (value: unknown, kind: string): number => {

@@ -1402,7 +1402,7 @@ export interface EventShape {
    */
   kind: string;
   /**
-   * Name and code of each field. `""`: the value as it is. `t`, `s`, `n`: ids of tensors, storages, nodes,
+   * Name and code of each field. `""`: the value as it is. `t`, `s`, `n`, `p`: ids of tensors, storages, nodes, passes,
    * alone, in a list or as the values of an object; an id newer than all before is told by minus its distance
    * from the newest, a recent one by twice its distance, any other by twice itself plus one. `x`: the next
    * text aside, null for none. `{"rows": [[name, code], …]}`: records, each a list of values.
