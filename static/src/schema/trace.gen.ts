@@ -1402,11 +1402,11 @@ export interface EventShape {
    */
   kind: string;
   /**
-   * Name and code of each field. `""`: the value as it is. `t`, `s`, `n`, `p`: ids of tensors, storages, nodes, passes,
-   * alone, in a list or as the values of an object; an id newer than all before is told by minus its distance
-   * from the newest, a recent one by twice its distance, any other by twice itself plus one. `x`: the next
-   * text aside, null for none. `{"rows": [[name, code], …]}`: records, each a list of values.
-   * `{"pair": [code, …]}`: lists.
+   * Name and code of each field. `""`: the value as it is. `t`, `s`, `n`, `p`: ids of tensors, storages,
+   * nodes and backward passes, alone, in a list or as the values of an object; an id newer than all before
+   * is told by minus its distance from the newest, a recent one by twice its distance, any other by twice
+   * itself plus one. `x`: the next text aside, null for none. `{"rows": [[name, code], …]}`: records, each a
+   * list of values. `{"pair": [code, …]}`: lists.
    */
   fields: [
     string,
