@@ -5,7 +5,7 @@ import random
 from types import SimpleNamespace
 
 import pytest
-from tensor_anatomy.drawing import autograd, draw, draw_graph
+from tensor_anatomy.drawing import draw, draw_graph, layers
 from tensor_anatomy.drawing.autograd import MOST_NODES
 from tensor_anatomy.drawing.boxes import CHIP_GAP, CHIP_HEIGHT
 
@@ -235,7 +235,7 @@ def test_any_graph_is_drawn_without_overlaps_and_hits(seed):
     edges = tuple(
         (i, dice.randrange(max(0, i - 8), i)) for i in range(1, n) for _ in range(dice.randint(1, 2))
     )
-    placed = autograd._place(sizes, edges)
+    placed = layers.place(sizes, edges)
     boxes = [
         SimpleNamespace(x=x, y=y, width=w, height=h)
         for (x, y), (w, h) in zip(placed.corners, sizes, strict=True)
@@ -249,10 +249,10 @@ def test_any_graph_is_drawn_without_overlaps_and_hits(seed):
 
 def test_a_graph_that_cannot_be_laid_out_leaves_the_trace_as_it_was(trace_of, monkeypatch):
     def refuse(*_args, **_options):
-        raise autograd.graphlay.GraphlayError("too large")
+        raise layers.graphlay.GraphlayError("too large")
 
     trace = trace_of(SHARED)
-    monkeypatch.setattr(autograd.graphlay, "layout", refuse)
+    monkeypatch.setattr(layers.graphlay, "layout", refuse)
 
     assert draw(trace).graph is None
     assert draw(trace).steps == trace.steps

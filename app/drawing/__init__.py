@@ -6,8 +6,9 @@ import graphlay
 
 from ..schema import Trace
 from .autograd import draw_graph
+from .compiler import draw_fx_graphs
 
-__all__ = ["draw", "draw_graph"]
+__all__ = ["draw", "draw_fx_graphs", "draw_graph"]
 
 log = logging.getLogger(__name__)
 
@@ -19,12 +20,17 @@ def draw(trace: Trace) -> Trace:
         trace: A trace as put together from what the sandbox sent.
 
     Returns:
-        The same trace with `graph` filled; without one where there is none, or a forged one that
+        The same trace with `graph` and `fx_graphs` filled; without where there is none, or a forged one that
         cannot be laid out.
     """
+    try:
+        fx_graphs = draw_fx_graphs(trace)
+    except (graphlay.GraphlayError, LookupError):
+        log.exception("the compiled graphs of a trace could not be laid out")
+        fx_graphs = ()
     try:
         graph = draw_graph(trace)
     except (graphlay.GraphlayError, LookupError):
         log.exception("the graph of a trace could not be laid out")
         graph = None
-    return trace.model_copy(update={"graph": graph})
+    return trace.model_copy(update={"graph": graph, "fx_graphs": fx_graphs})

@@ -12,12 +12,10 @@ are left out when there are too many.
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
-
-import graphlay
 
 from ..schema import EdgeDrawing, GraphDrawing, GraphNode, NodeDrawing, TensorView, Trace
 from .boxes import box_size
+from .layers import Placed, place
 from .spread import spread
 
 MOST_NODES = 300
@@ -25,24 +23,8 @@ MOST_NODES = 300
 
 _BETWEEN_PARTS = 32.0
 _LEAF = "AccumulateGrad"
-_OPTIONS = {
-    "direction": "leftright",
-    "routing": {"port_sides": "facing_only"},
-    "spacing": {"layer_gap": 44.0, "node_gap": 22.0, "dummy_gap": 18.0, "port_gap": 12.0},
-}
 
 Size = tuple[float, float]
-Point = tuple[float, float]
-
-
-@dataclass(frozen=True)
-class _Placed:
-    """A part of the graph with coordinates from (0, 0)."""
-
-    width: float
-    height: float
-    corners: tuple[Point, ...]
-    routes: tuple[tuple[Point, ...], ...]
 
 
 def draw_graph(trace: Trace) -> GraphDrawing | None:
@@ -63,14 +45,14 @@ def draw_graph(trace: Trace) -> GraphDrawing | None:
     parts = _choose(_parts(trace, nodes), MOST_NODES)
     drawn_nodes: list[NodeDrawing] = []
     drawn_edges: list[EdgeDrawing] = []
-    known: dict[object, _Placed] = {}
+    known: dict[object, Placed] = {}
     top = width = 0.0
     spare = MOST_NODES - sum(len(part) for part in parts)
     for part in parts:
         boxes, edges = spread(part, nodes, lambda i: trace.names[nodes[i].name] == _LEAF, len(part) + spare)
         spare = max(0, spare + len(part) - len(boxes))
         shape = (tuple(sizes[i] for i in boxes), tuple(edges))
-        placed = known.get(shape) or _place(*shape)
+        placed = known.get(shape) or _placed(*shape)
         known[shape] = placed
         for node_id, (x, y) in zip(boxes, placed.corners, strict=True):
             w, h = sizes[node_id]
@@ -173,30 +155,8 @@ def _choose(parts: list[list[int]], most: int) -> list[list[int]]:
     return [parts[i] for i in sorted(chosen)] if chosen else [parts[0][:most]]
 
 
-def _place(sizes: tuple[Size, ...], edges: tuple[tuple[int, int], ...]) -> _Placed:
+def _placed(sizes: tuple[Size, ...], edges: tuple[tuple[int, int], ...]) -> Placed:
     """Lay out one part. Edges come and go as source → target; the engine sees them from left to right."""
-    graph = graphlay.Graph()
-    for width, height in sizes:
-        graph.node(width=width, height=height)
-    for source, target in edges:
-        graph.edge(target, source)
-    layout = graphlay.layout(graph, options=_OPTIONS)
-    left = layout.bounds["min"]["x"]
-    top = layout.bounds["min"]["y"]
-    corners = tuple(
-        (
-            round(n["center"]["x"] - left - n["size"]["width"] / 2, 2),
-            round(n["center"]["y"] - top - n["size"]["height"] / 2, 2),
-        )
-        for n in layout.nodes
-    )
-    routes = tuple(
-        tuple((round(p["x"] - left, 2), round(p["y"] - top, 2)) for p in reversed(e["points"]))
-        for e in layout.edges
-    )
-    return _Placed(
-        width=round(layout.bounds["max"]["x"] - left, 2),
-        height=round(layout.bounds["max"]["y"] - top, 2),
-        corners=corners,
-        routes=routes,
-    )
+    placed = place(sizes, tuple((target, source) for source, target in edges))
+    routes = tuple(tuple(reversed(route)) for route in placed.routes)
+    return Placed(width=placed.width, height=placed.height, corners=placed.corners, routes=routes)

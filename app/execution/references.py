@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from ..errors import ReplyInvalid
 from ..schema import (
     Closing,
+    Compilation,
     Event,
     OpSite,
     Outcome,
@@ -124,6 +125,8 @@ class References:
                 self._line(event.line)
             case "exception":
                 self._range(event.range)
+            case "compiled":
+                self._check_compilation(event)
             case "inside":
                 _require(0 <= event.site < len(self._sites), "a site")
             case "tensor":
@@ -134,6 +137,15 @@ class References:
             self._world.apply(event)
         except (LookupError, ValueError) as e:
             raise ReplyInvalid(f"an event of kind {event.kind!r} cannot be replayed") from e
+
+    def _check_compilation(self, event: Compilation) -> None:
+        self._line(event.line, *(each.line for each in event.breaks))
+        _require(event.outcome != "graph" or len(event.graphs) > 0, "a graph")
+        for graph in event.graphs:
+            for number, node in enumerate(graph.nodes):
+                self._line(node.line)
+                # A node comes after what it uses: the graph can be drawn from left to right.
+                _require(all(0 <= each < number for each in node.inputs), "a node")
 
     def _name(self, *indices: int | None) -> None:
         for index in indices:

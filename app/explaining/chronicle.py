@@ -11,6 +11,7 @@ from collections.abc import Iterable
 from functools import cached_property
 
 from ..schema import (
+    Compilation,
     Event,
     ExceptionRaised,
     GraphNode,
@@ -97,6 +98,8 @@ class Chronicle:
         self._frames: dict[int, tuple[int, int | None]] = {0: (-1, None)}
         self._affordable = _MOST_EVENTS_READ
         self._special: list[int] = []
+        self.compilations: dict[str, Compilation] = {}
+        """By their ids."""
         self.lost_sight: dict[int, int] = {}
         """Number of a step → moment at which the program took the trace function away in it."""
         for step in trace.steps:
@@ -160,7 +163,11 @@ class Chronicle:
                 | "ops-unheard"
                 | "tracing-off"
                 | "entries"
+                | "compiled"
+                | "compiled-run"
             ):
+                if event.kind == "compiled":
+                    self.compilations[event.id] = event
                 self._special.append(number)
                 if event.kind == "tracing-off":
                     self.lost_sight[len(self.ends)] = number

@@ -54,7 +54,7 @@ _PROCESSES = re.compile(
     r"\b(subprocess|os\.(fork|exec\w*|spawn\w*|posix_spawn\w*|kill\w*)|multiprocessing|Process|Pool|Popen)\b"
 )
 
-_COMPILER = re.compile(r"Inductor|BackendCompilerFailed|CppCompile|torch_shm_manager")
+_COMPILER = re.compile(r"[Ii]nductor|BackendCompilerFailed|CppCompile|torch_shm_manager")
 
 _WORKERS = re.compile(r"\bnum_workers\s*=\s*[1-9]")
 

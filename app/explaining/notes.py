@@ -3,6 +3,7 @@
 from ..schema import Note
 from .chronicle import Chronicle
 from .circumstances import counted_references, unwatched
+from .compiler import compiled_for_nothing
 from .program import Program
 from .quiet_autograd import (
     forgotten_zero_grads,
@@ -36,6 +37,7 @@ _SEARCHES = (
     device_ping_pong,
     unwatched,
     counted_references,
+    compiled_for_nothing,
 )
 
 

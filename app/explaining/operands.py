@@ -353,6 +353,20 @@ def _graph_break(call: FailedCall) -> Advice:
     return Advice(inner if inner != call.line else None, ())
 
 
+def _compiled_call(call: FailedCall) -> Advice:
+    cause = _graph_break(call).caused_by
+    return Advice(cause, (), {**call.groups, **_last_recompile(call)})
+
+
+def _last_recompile(call: FailedCall) -> dict[str, Any]:
+    """Why the last function was compiled again: the variable and what it was compiled for."""
+    for compilation in reversed(call.chronicle.compilations.values()):
+        if compilation.recompiled:
+            failed = compilation.recompiled[0]
+            return {"function": compilation.function, "guard": failed.text}
+    return {"guard": "?"}
+
+
 def _vmap_in_place(call: FailedCall) -> Advice:
     subjects = call.subjects
     return _about(call, subjects, call.made_on(subjects[0]) if subjects else None)
@@ -427,6 +441,13 @@ ADVICE: dict[str, Callable[[FailedCall], Advice]] = {
     "sparse-uncoalesced": _first_subject,
     "nested-shape": _first_subject,
     "graph-break": _graph_break,
+    "compile-backend": _compiled_call,
+    "compile-backend-failed": _compiled_call,
+    "recompile-limit": _compiled_call,
+    "recompile-forbidden": _compiled_call,
+    "compile-shape": _compiled_call,
+    "compile-dynamic": _compiled_call,
+    "compile-double-backward": _nothing,
     "state-dict": _nothing,
     "optimizer-empty": _nothing,
     "grad-none": _grad_none,

@@ -308,7 +308,27 @@ RULES: tuple[Rule, ...] = (
     ),
     _rule("module-init", None, r"cannot assign (?:module|parameters?|buffers?) before Module\.__init__"),
     _rule("no-forward", None, r"is missing the required \"forward\" function"),
-    _rule("graph-break", None, r"Data-dependent branching|torch\._dynamo\.|Dynamo|graph break"),
+    _rule("compile-backend", None, r"Invalid backend: '(?P<backend>[^']+)'"),
+    _rule("compile-backend-failed", None, r"backend='(?P<backend>[^']+)' raised:\s*(?P<said>[^\n]+)"),
+    _rule("recompile-limit", None, r"Hard failure due to fullgraph=True"),
+    _rule("recompile-forbidden", None, r"Recompiling function (?P<function>\S+) in "),
+    _rule(
+        "compile-shape",
+        None,
+        r"failed to run FX node with fake tensors: .* got (?P<type>\w+)\([\"'](?P<said>.*?)[\"']\)",
+    ),
+    _rule(
+        "compile-dynamic",
+        None,
+        r"You marked (?P<source>\S+) as dynamic but your code specialized it to be a constant "
+        r"\((?P<size>\d+)\)",
+    ),
+    _rule("compile-double-backward", "autograd", r"torch\.compile with \S+ does not .*double backward"),
+    _rule(
+        "graph-break",
+        None,
+        r"Could not guard on data-dependent|Data-dependent branching|torch\._dynamo\.|Dynamo|graph break",
+    ),
     _rule("state-dict", None, r"Error\(s\) in loading state_dict for"),
     _rule("optimizer-empty", None, r"optimizer got an empty parameter list"),
 )

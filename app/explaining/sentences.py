@@ -5,6 +5,7 @@ from ..schema.replay import LAYER_ORDER
 from .autograd import autograd_sentences
 from .chronicle import Chronicle
 from .circumstances import circumstance_sentences
+from .compiler import compiler_sentences
 from .devices import device_sentences
 from .moment import Moment
 from .storage import data_sentences, metadata_sentences
@@ -28,6 +29,7 @@ def step_sentences(chronicle: Chronicle, number: int) -> tuple[Sentence, ...]:
         return _folded(moment.step, fold, loop)
     return (
         *circumstance_sentences(moment),
+        *compiler_sentences(moment),
         *_name_sentences(moment),
         *data_sentences(moment),
         *metadata_sentences(moment),

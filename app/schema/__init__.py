@@ -32,6 +32,17 @@ from .comparison import (
     PlainNode,
     TensorContents,
 )
+from .compiler import (
+    Compilation,
+    CompiledRun,
+    FailedGuard,
+    FxDrawing,
+    FxGraph,
+    FxNode,
+    GraphBreak,
+    GraphStage,
+    Guard,
+)
 from .devices import AllocatorFigures, Transfer
 from .drawing import EdgeDrawing, GraphDrawing, NodeDrawing
 from .ops import ApiCall, Op, OpCall, OpSite, Verdict, op_of
@@ -81,6 +92,8 @@ __all__ = [
     "Chunk",
     "Closing",
     "Comparison",
+    "Compilation",
+    "CompiledRun",
     "DeviceChoice",
     "EdgeDrawing",
     "EntriesLeftOut",
@@ -88,14 +101,21 @@ __all__ = [
     "Event",
     "ExceptionRaised",
     "Explanation",
+    "FailedGuard",
     "Failure",
     "Fingerprint",
     "Fold",
     "FrameEntered",
     "FrameLeft",
+    "FxDrawing",
+    "FxGraph",
+    "FxNode",
     "GradientSeen",
+    "GraphBreak",
     "GraphDrawing",
     "GraphNode",
+    "GraphStage",
+    "Guard",
     "Layer",
     "Limits",
     "NameChange",

@@ -24,6 +24,7 @@ from .circumstances import (
     TracingTurnedOff,
 )
 from .comparison import NEVER_COMPARED, Comparison, Fingerprint, ObserverEffect
+from .compiler import Compilation, CompiledRun, FxDrawing
 from .devices import AllocatorFigures, Transfer
 from .drawing import GraphDrawing
 from .ops import ApiCall, OpCall, OpSite
@@ -172,7 +173,9 @@ Event = Annotated[
     | OpsUnheard
     | TracingTurnedOff
     | EntriesLeftOut
-    | SiteInside,
+    | SiteInside
+    | Compilation
+    | CompiledRun,
     Field(discriminator="kind"),
 ]
 """Anything observed."""
@@ -442,6 +445,9 @@ class Trace(Record):
 
     graph: GraphDrawing | None
     """Coordinates of the final autograd graph; null when there is none. Derived."""
+
+    fx_graphs: tuple[FxDrawing, ...] = ()
+    """Coordinates of the graphs that `torch.compile` made. Derived."""
 
     @property
     def is_final(self) -> bool:

@@ -68,7 +68,10 @@ class OpenStep:
         """It leaves a block or goes on after a suspension: not an execution to be counted."""
 
 
-def _is_class_body(watch: "FrameWatch", frame: Any) -> bool:
+def _has_no_first_line(watch: "FrameWatch", frame: Any) -> bool:
+    """A class body begins with the class statement, which is running already; compiled code with a graph."""
+    if watch.compiled:
+        return watch.line < 0
     return watch.frame_id != 0 and not frame.f_code.co_flags & _FUNCTION
 
 
@@ -117,6 +120,9 @@ class Observer(Protocol):
 
 class FrameWatch:
     """Hears the line events of one frame."""
+
+    compiled = False
+    """Its code was made by `torch.compile`."""
 
     __slots__ = (
         "frame_id",
@@ -244,7 +250,10 @@ class Lines:
             except Exception as error:
                 self.observer.fault(error)
             return watch.hear
-        watch = FrameWatch(self, self._frames)
+        return self._enter(frame, FrameWatch(self, self._frames))
+
+    def _enter(self, frame: Any, watch: FrameWatch) -> Any:
+        """A function of the program, or the program, begins."""
         self._frames += 1
         try:
             if self.stack:
@@ -265,8 +274,8 @@ class Lines:
         """A line of a frame is about to run."""
         statement = self._of_line.get(frame.f_lineno, -1)
         lasti, line = frame.f_lasti, frame.f_lineno
-        if watch.statement < 0 and line == frame.f_code.co_firstlineno and _is_class_body(watch, frame):
-            return  # its first line is the class statement, which is running already
+        if watch.statement < 0 and line == frame.f_code.co_firstlineno and _has_no_first_line(watch, frame):
+            return
         # The same line twice in a row: the bytecode jumped back, a loop on one line goes round.
         if statement == watch.statement and lasti > watch.lasti and line != watch.line:
             watch.lasti, watch.line = lasti, line

@@ -6,7 +6,8 @@ dropped, what died. Versions are read here, at the end of the line: an op's bump
 """
 
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from operator import attrgetter
 from typing import Any, Protocol
 
 from ..schema import Limits
@@ -80,6 +81,10 @@ class StepObserver:
         self.allocators: Allocators | None = None
         """Of the devices the program may use besides the CPU."""
         self._figures: dict[str, dict[str, int]] = {}
+        self.variables_of: Callable[[Any], dict[str, Any]] = attrgetter("f_locals")
+        """The program's variables of a frame."""
+        self.name_of: Callable[[Any], str] = attrgetter("co_qualname")
+        """The name of a code object."""
         self._executed = 0
         self._executions = [0] * len(statements.rows)
         self._credit = _MOST_CREDIT
@@ -191,10 +196,12 @@ class StepObserver:
 
     def enter(self, frame_id: int, frame: Any) -> None:
         """A function is called: its arguments are names before its first line."""
-        self._stream.events.append({"kind": "call", "frame": frame_id, "function": frame.f_code.co_qualname})
+        self._stream.events.append(
+            {"kind": "call", "frame": frame_id, "function": self.name_of(frame.f_code)}
+        )
         self._names.frames[frame_id] = {}
         self._names.ever[frame_id] = set()
-        self._observe(frame_id, frame.f_locals, None)
+        self._observe(frame_id, self.variables_of(frame), None)
         self._names.ever[frame_id].update(
             path for paths in self._names.frames[frame_id].values() for path in paths
         )
@@ -242,7 +249,7 @@ class StepObserver:
     def look(self, step: OpenStep) -> None:
         """Tell what the running statement did since the last look."""
         frame = step.frame
-        variables = self._globals if step.watch.frame_id == 0 else frame.f_locals
+        variables = self._globals if step.watch.frame_id == 0 else self.variables_of(frame)
         self._observe(step.watch.frame_id, variables, step.statement)
 
     def look_for_the_last_time(self, error: BaseException | None) -> None:

@@ -22,8 +22,10 @@ from ..schema import RunRequest
 from ..schema.mentions import mentions_cuda
 from .accelerator import name_of, reached, there_is
 from .autograd import Graph
+from .backends import NoInductor
 from .calls import Calls
-from .compiler import hide_from_dynamo
+from .compiled import CompiledLines
+from .compiler import Compilations, hide_from_dynamo
 from .contents import Contents
 from .disturbance import disturb_memory
 from .elsewhere import Elsewhere
@@ -172,11 +174,13 @@ class _Run:
             return nullcontext()
         return QuietRecording(lambda: observer.tell("ops-unheard"))
 
+    def _backends(self, confined: bool) -> AbstractContextManager[object]:
+        needless = not confined or self._own is not None or not self._statements.uses_compiler
+        return nullcontext() if needless else NoInductor()
+
     def watched(self, confined: bool, *, simulated: bool) -> dict[str, Any]:
         """Run it, tell its steps, and return the outcome. With simulated devices nothing is compiled."""
         stream, limits = self._stream, self._limits
-        if self._statements.uses_compiler and not simulated:
-            hide_from_dynamo()
         now = Running()
         contents = Contents(stream, now, limits.value_elements)
         ledger = Ledger(stream, now, contents)
@@ -197,16 +201,24 @@ class _Run:
         )
         observer.use_globals(self._variables)
         observer.allocators = self.allocators
-        lines = Lines(self._statements, observer)
+        compilations: Compilations | None = None
+        if self._statements.uses_compiler and not simulated:
+            hide_from_dynamo()
+            compilations = Compilations(self._statements, stream.tell, observer.fault)
+            lines: Lines = CompiledLines(self._statements, observer, compilations)
+        else:
+            lines = Lines(self._statements, observer)
         calls.minds_jit = self._statements.uses_compiler
         calls.may_be_still = not (self._statements.uses_compiler or self._statements.hooks_in)
         calls.hears_api = not (self._statements.uses_compiler or self._statements.uses_fast_path)
         api_mode: Any = ApiMode(calls) if calls.hears_api else None
         error = None
-        with self._surroundings():
+        with self._surroundings(), self._backends(confined):
             quiet = self._recording(observer)
             with TrueWarnings(), OpMode(calls), HiddenWeakRefs(), elsewhere, self._signals(), quiet:
                 try:
+                    if compilations is not None:
+                        compilations.__enter__()
                     if api_mode is not None:
                         api_mode.__enter__()
                     calls.when_lost = lines.turned_off
@@ -222,6 +234,8 @@ class _Run:
                         lines.turned_off()
                     if api_mode is not None:
                         api_mode.__exit__(None, None, None)
+                    if compilations is not None:
+                        compilations.__exit__(None, None, None)
                     lines.close_all()
             observer.look_for_the_last_time(error)
         observer.close()
@@ -237,7 +251,7 @@ class _Run:
         """Run it unobserved: no modes, no line events. Only the outcome and the fingerprint are told."""
         error = None
         ballast = None if self._reports is None else disturb_memory()
-        with self._surroundings():
+        with self._surroundings(), self._backends(confined):
             try:
                 exec(self._code, self._variables)
             except BaseException as raised:

@@ -113,6 +113,10 @@ class Stream:
 
     # -- events and steps
 
+    def tell(self, event: Event) -> None:
+        """Something was observed in the running statement."""
+        self.events.append(event)
+
     def put(self, step: Event) -> None:
         """A statement's execution ended, with what was observed in it."""
         events = step["events"]

@@ -7,6 +7,8 @@ of tensors themselves are read in `reading`.
 Source: torch 2.13; `make check-torch VERSION=…` runs the tests with another.
 """
 
+import importlib
+import sys
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
 from operator import attrgetter, methodcaller
@@ -162,6 +164,12 @@ dispatch_keys: Callable[[Any], Any] | None = find(
 )
 
 
+inductor_wrapper: Any = find(
+    torch, "_TorchCompileInductorWrapper", None, "an early word that inductor cannot run in a sandbox"
+)
+"""What `torch.compile` makes of its default backend."""
+
+
 def skip_code(code: Any) -> None:
     """Keep dynamo from compiling a function. Imports torch._dynamo, which is slow and seldom needed."""
     try:
@@ -170,3 +178,56 @@ def skip_code(code: Any) -> None:
         _missing["_dynamo.eval_frame.skip_code"] = "compiled programs as they are without us"
         return
     skip(code)
+
+
+_AOT = "torch._functorch._aot_autograd.graph_compile"
+_COMPILER_PLACES = {
+    "compile": ("torch._dynamo.convert_frame", "_compile", "what is compiled"),
+    "reasons": (
+        "torch._dynamo.convert_frame",
+        "get_and_maybe_log_recompilation_reasons",
+        "why functions are compiled again",
+    ),
+    "guards": ("torch._dynamo.convert_frame", "DynamoOutput.build_guards", "guards of compiled functions"),
+    "break": (
+        "torch._dynamo.symbolic_convert",
+        "InstructionTranslatorBase.log_graph_break",
+        "where graphs break",
+    ),
+    "graph": ("torch._dynamo.output_graph", "OutputGraph._call_user_compiler", "captured graphs"),
+    "inference": (_AOT, "_log_inference_graph", "AOT graphs"),
+    "joint": (_AOT, "_log_joint_graph", "AOT graphs"),
+    "partitioned": (_AOT, "_log_fw_bw_graphs", "AOT graphs"),
+}
+
+
+def compiler_place(place: str) -> tuple[Any, str]:
+    """Where the compiler can be heard: the owner of a function and the function's name there.
+
+    Args:
+        place: Which one, a key of the table above.
+
+    Returns:
+        The two; None and the name where this torch has no such function.
+    """
+    module, path, lost = _COMPILER_PLACES[place]
+    owner_path, _, name = path.rpartition(".")
+    try:
+        owner: Any = importlib.import_module(module)
+    except ImportError:
+        _missing[f"{module}.{path}"] = lost
+        return None, name
+    if owner_path:
+        owner = find(owner, owner_path, None, lost)
+    if owner is not None and find(owner, name, None, lost) is None:
+        return None, name
+    return owner, name
+
+
+def is_soft_failure(error: BaseException) -> bool:
+    """Dynamo runs the function as it is written instead, unless it was told not to."""
+    errors = sys.modules.get("torch._dynamo.exc")
+    kinds = tuple(
+        find(errors, name, (), "what could not be compiled") for name in ("Unsupported", "UserError")
+    )
+    return errors is not None and isinstance(error, tuple(kind for kind in kinds if kind))

@@ -72,6 +72,10 @@ export interface Trace {
    * Coordinates of the final autograd graph; null when there is none. Derived.
    */
   graph: GraphDrawing | null;
+  /**
+   * Coordinates of the graphs that `torch.compile` made. Derived.
+   */
+  fx_graphs?: FxDrawing[];
 }
 /**
  * What ran the program.
@@ -326,6 +330,8 @@ export interface Step {
     | TracingTurnedOff
     | EntriesLeftOut
     | SiteInside
+    | Compilation
+    | CompiledRun
   )[];
 }
 /**
@@ -1049,6 +1055,230 @@ export interface SiteInside {
   module: string;
 }
 /**
+ * Dynamo compiled a function, or tried to.
+ *
+ * This interface was referenced by `Trace`'s JSON-Schema
+ * via the `definition` "Compilation".
+ */
+export interface Compilation {
+  kind: "compiled";
+  /**
+   * PyTorch's id of the compilation: `0/1` is the second one of the first function.
+   */
+  id: string;
+  /**
+   * Name of the function.
+   */
+  function: string;
+  /**
+   * First line of the function; for the rest of one, where it goes on. Null when it is a library's.
+   */
+  line: number | null;
+  /**
+   * It is the rest of a function, after a graph break.
+   */
+  resumes: boolean;
+  /**
+   * Name of the backend; null when unknown.
+   */
+  backend: string | null;
+  /**
+   * A graph; a function without anything to capture; not compiled by PyTorch's choice; run as written,
+   * because it could not be compiled; an error that the program got.
+   */
+  outcome: "graph" | "no-graph" | "skipped" | "eager" | "failed";
+  /**
+   * Why there is no graph, as PyTorch says.
+   */
+  reason: string | null;
+  /**
+   * The captured graph, then what AOTAutograd made of it, if it was asked.
+   */
+  graphs: FxGraph[];
+  /**
+   * Where its graph ends too early.
+   */
+  breaks: GraphBreak[];
+  /**
+   * What is checked before its graph is used again: what depends on the program's own variables.
+   */
+  guards: Guard[];
+  /**
+   * All guards that PyTorch counts, those on its own modules and modes included.
+   */
+  guard_count: number;
+  /**
+   * Why graphs that were there could not be used, the newest first; none for a first compilation.
+   */
+  recompiled: FailedGuard[];
+}
+/**
+ * An FX graph.
+ *
+ * This interface was referenced by `Trace`'s JSON-Schema
+ * via the `definition` "FxGraph".
+ */
+export interface FxGraph {
+  /**
+   * What it is.
+   */
+  stage: "captured" | "joint" | "forward" | "backward" | "inference";
+  /**
+   * Nodes that call something, those left out included.
+   */
+  calls: number;
+  /**
+   * Its nodes, in order.
+   */
+  nodes: FxNode[];
+  /**
+   * Nodes left out because the graph is too large.
+   */
+  omitted: number;
+}
+/**
+ * A node of an FX graph.
+ *
+ * This interface was referenced by `Trace`'s JSON-Schema
+ * via the `definition` "FxNode".
+ */
+export interface FxNode {
+  /**
+   * Its name in the graph: `mul`, `l_x_`.
+   */
+  name: string;
+  /**
+   * What FX calls its kind.
+   */
+  op: "placeholder" | "call_function" | "call_method" | "call_module" | "get_attr" | "output";
+  /**
+   * What it calls, or where it comes from: `operator.mul`, `Tensor.relu`, `aten.mul.Tensor`, `self.w`.
+   */
+  target: string;
+  /**
+   * Its arguments as text, other nodes by name.
+   */
+  arguments: string;
+  /**
+   * The nodes among its arguments, as indices into `nodes`.
+   */
+  inputs: number[];
+  /**
+   * Shape of its result as the compiler knew it; symbolic sizes as texts. Null when that is no tensor.
+   */
+  shape: (number | string)[] | null;
+  /**
+   * Dtype of its result, or the type of a result that is no tensor; null when unknown.
+   */
+  dtype: string | null;
+  /**
+   * Line of the program that it was captured from; null when PyTorch does not say.
+   */
+  line: number | null;
+}
+/**
+ * A place where dynamo could not go on, so that the graph ends.
+ *
+ * This interface was referenced by `Trace`'s JSON-Schema
+ * via the `definition` "GraphBreak".
+ */
+export interface GraphBreak {
+  /**
+   * Line of the program; null when it lies elsewhere.
+   */
+  line: number | null;
+  /**
+   * PyTorch's name for this kind of break.
+   */
+  type: string;
+  /**
+   * PyTorch's explanation.
+   */
+  reason: string;
+  /**
+   * What PyTorch says can be done.
+   */
+  hints: string[];
+}
+/**
+ * What must hold for a compiled graph to be used again.
+ *
+ * This interface was referenced by `Trace`'s JSON-Schema
+ * via the `definition` "Guard".
+ */
+export interface Guard {
+  /**
+   * What it checks: all of a tensor's metadata, a value, the length of a container, a class, that it is the
+   * same object, a relation of sizes, that two arguments are the same.
+   */
+  what: "tensor" | "value" | "length" | "type" | "identity" | "size" | "alias" | "other";
+  /**
+   * The variable it checks, as an expression of the compiled function; empty when there is none.
+   */
+  source: string;
+  /**
+   * Where the variable lives; null when it is neither.
+   */
+  scope: ("local" | "global") | null;
+  /**
+   * What must hold.
+   */
+  text: string;
+}
+/**
+ * Why a graph that was there could not be used.
+ *
+ * This interface was referenced by `Trace`'s JSON-Schema
+ * via the `definition` "FailedGuard".
+ */
+export interface FailedGuard {
+  /**
+   * Id of its compilation.
+   */
+  graph: string;
+  /**
+   * What differed; a mode is one of PyTorch's own, as `torch.no_grad` or autocast.
+   */
+  what: "size" | "stride" | "rank" | "dtype" | "requires-grad" | "value" | "length" | "type" | "mode" | "other";
+  /**
+   * The variable, as an expression of the compiled function; the modes that differed.
+   */
+  source: string | null;
+  /**
+   * The dimension, when a size or a stride differed.
+   */
+  index: number | null;
+  /**
+   * What the graph was compiled for; null when it is not known.
+   */
+  expected: string | null;
+  /**
+   * What came; null when it is not known.
+   */
+  actual: string | null;
+  /**
+   * PyTorch's words.
+   */
+  text: string;
+}
+/**
+ * Compiled code ran: all guards of its compilation held.
+ *
+ * This interface was referenced by `Trace`'s JSON-Schema
+ * via the `definition` "CompiledRun".
+ */
+export interface CompiledRun {
+  kind: "compiled-run";
+  /**
+   * Id of the compilation.
+   */
+  compilation: string;
+  /**
+   * It had run before: its graph came from the cache.
+   */
+  again: boolean;
+}
+/**
  * How a run ended. A program that raises, loops or crashes is a result.
  *
  * This interface was referenced by `Trace`'s JSON-Schema
@@ -1389,6 +1619,30 @@ export interface EdgeDrawing {
    * The polyline, from source to target.
    */
   points: [number, number][];
+}
+/**
+ * Coordinates of one FX graph. Derived.
+ *
+ * This interface was referenced by `Trace`'s JSON-Schema
+ * via the `definition` "FxDrawing".
+ */
+export interface FxDrawing {
+  /**
+   * Id of the compilation.
+   */
+  compilation: string;
+  /**
+   * The step in which it was compiled, from 1.
+   */
+  step: number;
+  /**
+   * Which graph.
+   */
+  stage: "captured" | "joint" | "forward" | "backward" | "inference";
+  /**
+   * Boxes and edges; a box's `node` is the index of an FX node, and edges go from it to its users.
+   */
+  drawing: GraphDrawing;
 }
 /**
  * How events of one kind are packed: a list of an index into `shapes` and of the values of its fields.
