@@ -35,7 +35,8 @@ function arrange({ player, root, outline, messages, code, controls, banner, tool
 function codeHeader(messages: Messages, { code, page }: Stage["tools"]): HTMLElement {
   const legend = el("span", { class: "lamps legend", "aria-hidden": "true" });
   for (const layer of LAYERS) {
-    const icon = el("span", { title: messages.text(`ui.layer.${layer}`) }, layerIcon(layer));
+    const meaning = `${messages.text(`ui.layer.${layer}`)}. ${messages.text("ui.code.legend")}`;
+    const icon = el("span", { title: meaning }, layerIcon(layer));
     legend.append(icon);
   }
   return el("header", {}, el("h2", {}, messages.text("ui.code.title")), el("span", { class: "space" }), code, page, legend);

@@ -10,7 +10,7 @@ import { LAYERS, type Layer } from "./state";
 
 export interface Told {
   readonly layers: readonly { readonly layer: Layer; readonly sentences: readonly Sentence[] }[];
-  /** Why it failed. */
+  /** Why it failed: where it was raised, and at the calls it came through. */
   readonly error: readonly Sentence[];
   /** What its names did. */
   readonly names: readonly Sentence[];
@@ -23,11 +23,18 @@ export function toldOf(trace: Trace, outline: Outline, step: number): Told {
   const numbers = (step === 0 ? undefined : trace.said[step - 1]) ?? [];
   const said = numbers.flatMap((number) => trace.sentences[number] ?? []);
   const here = outline.steps[step - 1];
-  const last = here?.raised === true && step === outline.steps.length;
   return {
     layers: LAYERS.map((layer) => ({ layer, sentences: said.filter((each) => each.layer === layer) })),
-    error: last ? (trace.explanation?.sentences ?? []) : [],
+    error: raising(trace, outline).includes(step) ? (trace.explanation?.sentences ?? []) : [],
     names: said.filter((each) => each.layer === null),
     notes: trace.notes.filter((note) => note.line === here?.line).map((note) => note.sentence),
   };
+}
+
+/** Steps that the exception which ended the run went through: where it was raised, then the calls around it. */
+export function raising(trace: Trace, outline: Outline): readonly number[] {
+  const last = outline.steps.at(-1);
+  if (last?.raised !== true) return [];
+  const inner = outline.steps.findLast((step) => step.raised && step.line === trace.outcome.line) ?? last;
+  return [inner.number, ...outline.callers(inner.number).map(({ number }) => number)];
 }

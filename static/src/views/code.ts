@@ -1,16 +1,21 @@
 /**
  * The program: colours, the four lamps of each line, the current line, what is still to come.
  *
- * A lamp is filled once an execution so far has lit it, outlined when a later one will. A click on a
- * line asks for its next execution. The piece of an expression that failed stays underlined.
+ * A lamp is filled when the execution shown lit it, outlined when another one does, earlier or later; lines
+ * executed more than once say which execution is shown. A click on a line asks for its next execution. The
+ * piece of an expression that failed stays underlined; the calls it was reached by and its cause are marked.
  */
 import { indexOfColumn, segments, tokenize, type Token } from "../model/python";
+import { Executions } from "../model/executions";
 import { nextExecution, type Outline } from "../model/outline";
 import { LAYERS, type Layer, type State } from "../model/state";
 import type { SourceRange, Trace } from "../schema/trace.gen";
 import { el } from "./dom";
 import { layerIcon } from "./icons";
 import { goTo, type Say, type View } from "./view";
+
+/** Pixels that stay in sight above and below the current line: about one line. */
+const CONTEXT = 28;
 
 interface Line {
   readonly row: HTMLElement;
@@ -19,6 +24,7 @@ interface Line {
   readonly tokens: readonly Token[];
   readonly lamps: ReadonlyMap<Layer, Element>;
   readonly lampRow: HTMLElement | null;
+  readonly count: HTMLElement | null;
   /** First line of the statement it belongs to; 0 when it belongs to none. */
   owner: number;
   /** The first step that executes it; infinite when none does. */
@@ -43,10 +49,20 @@ export class CodeView implements View {
   // Both are kept, because asking while views are changing would make the browser lay out the page.
   private measures: Measures | null = null;
   private scrolled = 0;
+  /** The reader has not scrolled away from the current line. */
+  private following = false;
+  private readonly executions: Executions;
   private trace: Trace | null = null;
   private say: Say = (id) => id;
 
-  constructor(private readonly outline: Outline) {}
+  constructor(private readonly outline: Outline) {
+    this.executions = new Executions(outline);
+  }
+
+  /** The row of a line, for what is added to it. */
+  row(line: number): HTMLElement | null {
+    return this.lines[line - 1]?.row ?? null;
+  }
 
   mount(root: HTMLElement, trace: Trace, say: Say): void {
     this.trace = trace;
@@ -92,9 +108,10 @@ export class CodeView implements View {
       line.number.tabIndex = number === (range?.line ?? 1) ? 0 : -1;
       if (number === range?.line) line.row.setAttribute("aria-current", "step");
       else line.row.removeAttribute("aria-current");
-      this.light(line, state.lamps.get(number) ?? []);
+      this.light(line, number, state.lamps.get(number) ?? []);
     });
     this.current = step?.line ?? null;
+    this.following = true;
   }
 
   settle(): void {
@@ -118,10 +135,15 @@ export class CodeView implements View {
   private line(number: number, tokens: readonly Token[], trace: Trace, say: Say): Line {
     const layers = this.outline.lamps.get(number) ?? [];
     const lamps = new Map<Layer, Element>();
+    const times = this.executions.at(number, 0)?.of ?? 0;
+    const often = times > 1;
+    const count = often ? el("span", { class: "line-count", "aria-hidden": "true" }) : null;
+    // As wide as its last text: the lamps stay where they are.
+    count?.style.setProperty("min-width", `${2 * String(times).length + 0.6}ch`);
     let lampRow: HTMLElement | null = null;
-    if (layers.length > 0) {
-      lampRow = el("span", { class: "lamps", role: "img" });
-      for (const layer of LAYERS) {
+    if (layers.length > 0 || often) {
+      lampRow = el("span", { class: "lamps", role: "img" }, count);
+      for (const layer of layers.length > 0 ? LAYERS : []) {
         const lamp = layers.includes(layer) ? layerIcon(layer) : el("span", { class: "lamp-off" });
         if (layers.includes(layer)) lamps.set(layer, lamp);
         lampRow.append(lamp);
@@ -130,10 +152,9 @@ export class CodeView implements View {
     const button = el("button", { type: "button", class: "line-number", tabindex: -1 }, String(number));
     button.setAttribute("aria-label", say("ui.code.line", { line: number }));
     const source = el("code", { class: "line-source" });
-    const failed = trace.outcome.kind !== "finished" && trace.outcome.line === number;
-    const badge = failed ? el("span", { class: "line-fault" }, `✕ ${say(`ui.code.${trace.outcome.kind}`)}`) : null;
-    const row = el("li", { class: failed ? "line failed" : "line", "data-line": number }, button, source, badge, lampRow);
-    return { row, number: button, source, tokens, lamps, lampRow, owner: 0, first: Infinity };
+    const badge = badgeOf(number, trace, say);
+    const row = el("li", { class: badge === null ? "line" : "line failed", "data-line": number }, button, source, badge, lampRow);
+    return { row, number: button, source, tokens, lamps, lampRow, count, owner: 0, first: Infinity };
   }
 
   private paint(line: Line, trace: Trace): void {
@@ -157,13 +178,22 @@ export class CodeView implements View {
     );
   }
 
-  private light(line: Line, lit: readonly Layer[]): void {
+  private light(line: Line, number: number, lit: readonly Layer[]): void {
     if (line.lampRow === null) return;
-    for (const [layer, lamp] of line.lamps) lamp.classList.toggle("coming", !lit.includes(layer));
+    const shown = this.executions.at(number, this.step);
+    for (const [layer, lamp] of line.lamps) lamp.classList.toggle("coming", shown?.lamps.has(layer) !== true);
     const words = [...line.lamps.keys()].map((layer) => {
-      return this.say(lit.includes(layer) ? `ui.layer.${layer}` : "ui.code.later", { layer: this.say(`ui.layer.${layer}`) });
+      const when = shown?.lamps.has(layer) === true ? null : lit.includes(layer) ? "ui.code.earlier" : "ui.code.later";
+      const name = this.say(`ui.layer.${layer}`);
+      return when === null ? name : this.say(when, { layer: name });
     });
-    line.lampRow.setAttribute("aria-label", words.join(", "));
+    if (line.count !== null && shown !== null) {
+      line.count.textContent = `${shown.pass}/${shown.of}`;
+      words.unshift(this.say("ui.code.execution", { pass: shown.pass, of: shown.of }));
+    }
+    const said = words.join(", ");
+    line.lampRow.setAttribute("aria-label", said);
+    line.lampRow.title = said;
   }
 
   private clicked(event: MouseEvent): void {
@@ -189,10 +219,18 @@ export class CodeView implements View {
 
   /** Keeps what `reveal` needs to know of the window, for as long as the list is in it. */
   private watch(root: HTMLElement): void {
-    const scrolled = (): void => void (this.scrolled = root.scrollTop);
+    const scrolled = (): void => {
+      if (Math.abs(root.scrollTop - this.scrolled) > 1) this.following = false;
+      this.scrolled = root.scrollTop;
+    };
     const observer = new ResizeObserver(() => {
       this.measures = this.measure();
-      if (this.list.parentElement === root) return;
+      if (this.list.parentElement === root) {
+        // What came above or below took room: the current line stays in sight.
+        this.scrolled = root.scrollTop;
+        if (this.following) this.settle();
+        return;
+      }
       observer.disconnect();
       root.removeEventListener("scroll", scrolled);
     });
@@ -218,13 +256,23 @@ export class CodeView implements View {
     const [top, bottom] = [this.measures?.tops[number - 1], this.measures?.bottoms[number - 1]];
     if (this.measures === null || top === undefined || bottom === undefined) return;
     const { room, height } = this.measures;
-    const margin = Math.min(56, room / 4);
+    const margin = Math.min(CONTEXT, room / 4);
     let to = this.scrolled;
+    if (bottom + margin > to + room) to = bottom + margin - room;
+    // What was opened below it may be higher than the window: then its top is seen.
     if (top - margin < to) to = top - margin;
-    else if (bottom + margin > to + room) to = bottom + margin - room;
     to = Math.max(0, Math.min(to, height - room));
     if (to === this.scrolled) return;
     this.scrolled = to;
     box.scrollTop = to;
   }
+}
+
+/** Where it failed, by which calls it came there, and what made it fail. */
+function badgeOf(number: number, { outcome, explanation }: Trace, say: Say): HTMLElement | null {
+  if (outcome.kind === "finished") return null;
+  if (outcome.line === number) return el("span", { class: "line-fault" }, `✕ ${say(`ui.code.${outcome.kind}`)}`);
+  if (outcome.kind !== "raised") return null;
+  if (explanation?.caused_by === number) return el("span", { class: "line-cause" }, `→ ${say("ui.code.cause")}`);
+  return outcome.traceback.includes(number) ? el("span", { class: "line-fault" }, `✕ ${say("ui.code.inside")}`) : null;
 }

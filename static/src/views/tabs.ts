@@ -9,6 +9,7 @@ import type { SourceRange, Trace } from "../schema/trace.gen";
 import { Changes } from "./changes";
 import { el } from "./dom";
 import { pointAt, type View } from "./view";
+import { waysFrom } from "./ways";
 
 const TABS = ["changed", "ops", "output"] as const;
 type Tab = (typeof TABS)[number];
@@ -17,6 +18,7 @@ const OPS_SHOWN = 200;
 const OPS_OPEN = 8;
 
 export class TabsView implements View {
+  private trace: Trace | null = null;
   private changes: Changes | null = null;
   private state: State | null = null;
   private tab: Tab = "changed";
@@ -30,6 +32,7 @@ export class TabsView implements View {
   ) {}
 
   mount(root: HTMLElement, trace: Trace): void {
+    this.trace = trace;
     this.changes = new Changes(trace, this.outline, this.messages, false);
     const list = el("div", { class: "tabs", role: "tablist" });
     for (const tab of TABS) {
@@ -59,7 +62,14 @@ export class TabsView implements View {
   private content(state: State): HTMLElement {
     if (this.tab === "ops") return this.opsList(state);
     if (this.tab === "output") return this.output(state);
-    return this.changes?.list(state.step) ?? el("ul");
+    return this.changed(state.step);
+  }
+
+  private changed(step: number): HTMLElement {
+    const list = this.changes?.list(step) ?? el("ul");
+    const ways = this.trace === null ? [] : waysFrom(step, this.trace, this.outline, this.messages);
+    if (ways.length > 0) list.querySelector(".remark-error")?.append(el("p", { class: "outcome-links" }, ...ways));
+    return list;
   }
 
   private heading(step: StepOutline | undefined): (string | Element)[] {
