@@ -49,6 +49,7 @@ MAY_IMPORT = {
     "layout": {"schema", "model", "layout"},
     "views": {"schema", "model", "layout", "views"},
     "features": {"schema", "model", "layout", "views", "features", "stage"},
+    "playground": {"schema", "model", "layout", "views", "playground", "page", "player", "stage"},
 }
 """Folder → folders it may import from. The files beside them (player, playground, …) may import all."""
 

@@ -58,7 +58,7 @@ def test_the_keys_step_the_address_follows_and_who_cannot_see_it_is_told(open_pa
     expect(position(page)).to_have_text("Step 6 of 9")
     page.keyboard.press("ArrowRight")
     said = page.locator("[aria-live=polite]")
-    expect(said).to_contain_text("Step 7 of 9. z.mul_(10). Data: 4 of 12 values")
+    expect(said).to_contain_text("Step 7 of 9: z.mul_(10). Data: 4 of 12 values")
     expect(said).to_contain_text("Metadata: No change")
 
 
@@ -118,7 +118,7 @@ def test_an_error_names_the_line_that_made_it_come(open_page: Open) -> None:
     expect(banner).to_contain_text("Line 5 wrote to it in place")
     expect(page.locator(".line-fault")).to_have_text("✕ error")
     expect(page.locator('.line[data-line="6"] .fault').first).to_be_visible()
-    page.get_by_role("button", name="Go to line 5, the cause").click()
+    banner.get_by_role("button", name="Go to line 5, the cause").click()
     expect(position(page)).to_have_text("Step 5 of 6")
     expect(current_line(page)).to_have_text("y.add_(1)")
     expect(page.locator(".graph .chip-stale")).to_contain_text("v0 → v1")
