@@ -2,6 +2,7 @@
 
     pages/NN-slug/en.md, zh.md, *.py     a lesson: NN orders them, each program is written once
     examples/examples.yaml, *.py         programs for the playground
+    examples/pairs.yaml                  pairs of programs that it offers to compare
     recorded/*.json                      traces, written by `make record`
 
 It does not run anything: what a program did is in its recorded trace.
@@ -51,11 +52,22 @@ class Example:
 
 
 @dataclass(frozen=True)
+class ProgramPair:
+    """Two programs that show one difference. They are run when a reader asks for them."""
+
+    id: str
+    titles: dict[Language, str]
+    left: str
+    right: str
+
+
+@dataclass(frozen=True)
 class Catalog:
     """What there is to read, in order."""
 
     lessons: tuple[Lesson, ...]
     examples: tuple[Example, ...]
+    pairs: tuple[ProgramPair, ...]
     recordings: Recordings
 
     def lesson(self, slug: str) -> Lesson | None:
@@ -88,6 +100,7 @@ def load(folder: Path = BUILT_IN) -> Catalog:
     return Catalog(
         lessons=tuple(_lesson(page) for page in pages if _FOLDER.fullmatch(page.name)),
         examples=_examples(folder / EXAMPLES),
+        pairs=_pairs(folder / EXAMPLES / "pairs.yaml"),
         recordings=Recordings(folder / "recorded"),
     )
 
@@ -126,6 +139,20 @@ def _examples(folder: Path) -> tuple[Example, ...]:
                 EXAMPLES, entry["id"], (folder / f"{entry['id']}.py").read_text(encoding="utf-8")
             ),
             titles={language: entry[language] for language in LANGUAGES},
+        )
+        for entry in yaml.safe_load(index.read_text(encoding="utf-8"))
+    )
+
+
+def _pairs(index: Path) -> tuple[ProgramPair, ...]:
+    if not index.is_file():
+        return ()
+    return tuple(
+        ProgramPair(
+            id=entry["id"],
+            titles={language: entry[language] for language in LANGUAGES},
+            left=entry["left"],
+            right=entry["right"],
         )
         for entry in yaml.safe_load(index.read_text(encoding="utf-8"))
     )

@@ -179,6 +179,12 @@ class Pages:
                     for name, example in examples.items()
                 ]
             ),
+            pairs=data_block(
+                [
+                    {"id": pair.id, "title": pair.titles[language], "left": pair.left, "right": pair.right}
+                    for pair in self._catalog.pairs
+                ]
+            ),
             links=tuple(
                 ExampleLink(f"/playground?example={name}", example.titles[language])
                 for name, example in examples.items()

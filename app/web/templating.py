@@ -228,6 +228,9 @@ class PlaygroundPage(Page):
     examples: Markup
     """JSON for a data block: id, title, source and the address of the recorded trace."""
 
+    pairs: Markup
+    """JSON for a data block: id, title and both programs of what the page offers to compare."""
+
     links: tuple[ExampleLink, ...]
     player: PlayerView
     limits: Markup

@@ -12,6 +12,8 @@ from ..schema.traits import overlap
 
 _NOT_IN_PAGES = ("terminal.", "cli.")
 _FOR_PROGRAMS_NOT_RUN_YET = (
+    "ui.compare.",
+    "ui.device.",
     "ui.changes.changed",
     "ui.changes.names",
     "ui.changes.ops",

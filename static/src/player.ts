@@ -220,7 +220,7 @@ export class Player {
   }
 
   private key(event: KeyboardEvent): void {
-    if (this.loaded === null || event.defaultPrevented || event.ctrlKey || event.metaKey || event.altKey) return;
+    if (this.loaded === null || !this.root.isConnected || event.defaultPrevented || event.ctrlKey || event.metaKey || event.altKey) return;
     const target = event.target instanceof Element ? event.target : null;
     if (target?.closest("input, textarea, select, [contenteditable], dialog") != null) return;
     if (this.act(this.loaded.outline, event.key, target)) event.preventDefault();

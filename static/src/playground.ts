@@ -4,16 +4,18 @@
  * An example comes with its recorded trace; everything else is run. What runs, edits, complains and
  * keeps the address stands in `playground/`; this decides what is shown.
  */
-import { draftFor, placeOf } from "./model/draft";
+import { draftFor, placeOf, type Draft } from "./model/draft";
 import { drawsNumbers, otherSeed } from "./model/chance";
-import { carriesProgram, linkTo, readLink } from "./model/link";
-import { plain, sameProgram, type Program } from "./model/program";
+import { carriesPair, carriesProgram, linkTo, readLink } from "./model/link";
+import { plain, sameProgram, type DeviceChoice, type Program } from "./model/program";
 import { Problem } from "./model/run";
 import type { Compared } from "./model/unobserved";
+import type { Contender } from "./compare/bench";
 import { FEATURES } from "./features";
 import { pageMessages, setUpFrame } from "./page";
 import { Player, type StepChange } from "./player";
 import { Address } from "./playground/address";
+import { Comparing } from "./playground/comparing";
 import { Editing } from "./playground/editing";
 import { givenExamples, givenLimits, type Example } from "./playground/given";
 import { Header } from "./playground/header";
@@ -34,6 +36,7 @@ class Playground {
   private readonly notice = new Notice(this.messages);
   private readonly runs: Runs;
   private readonly address: Address;
+  private readonly comparing: Comparing;
   private readonly again = el("button", { type: "button", class: "small-button", hidden: true });
   /** The example whose recorded trace is shown; null when the program is the reader's. */
   private example: Example | null = null;
@@ -61,10 +64,16 @@ class Playground {
       run: () => void this.runEditor(),
       cancel: () => this.runs.cancel(),
       choose: (example) => void this.choose(example),
+      device: (device) => void this.chooseDevice(device),
+      compare: () => void this.compare(),
       share: () => void this.share(),
     });
     this.runs = new Runs((going) => this.header.waiting(going));
     this.address = new Address(() => ({ program: this.written, step: this.player.step, ran: !this.changed, example: this.example }));
+    this.comparing = new Comparing(this.messages, this.limits, this.stage, {
+      close: (left, step) => this.leaveComparison(left, step),
+      share: (hash) => this.shareLink(hash),
+    });
     arena.addEventListener("step-changed", (event) => this.address.stepped((event as CustomEvent<StepChange>).detail.jump));
     document.addEventListener("keydown", (event) => this.key(event));
     addEventListener("popstate", () => void this.follow());
@@ -88,6 +97,10 @@ class Playground {
    * reader wrote here before and the address does not hold yet comes back too.
    */
   async start(): Promise<void> {
+    if (carriesPair(location.hash)) {
+      await this.follow();
+      return;
+    }
     const draft = draftFor(placeOf(location));
     if (draft !== null && (draft.ran || carriesProgram(location.hash))) {
       const { step } = await readLink(location.hash);
@@ -98,6 +111,10 @@ class Playground {
       await this.follow();
       return;
     }
+    await this.showFirst(draft);
+  }
+
+  private async showFirst(draft: Draft | null): Promise<void> {
     const src = this.place.getAttribute("src");
     const { step } = await readLink(location.hash);
     await this.showRecorded(this.examples.find((each) => each.src === src) ?? null, src, step);
@@ -110,6 +127,8 @@ class Playground {
 
   private async showOwn({ source, seed, device }: Program, step: number | null): Promise<void> {
     this.showSource(source);
+    this.shown = { ...this.shown, seed, device };
+    this.header.device(device, null);
     if (this.limits.ask) this.complain(new Problem("press-run", ""));
     else if (this.limits.run) await this.run({ source, seed, device }, step ?? Number.MAX_SAFE_INTEGER);
     else this.complain(new Problem("sandbox-unavailable", this.limits.reason ?? ""));
@@ -124,7 +143,7 @@ class Playground {
       this.header.tell(this.say("ui.run.recorded", this.facts()));
     } catch {
       if (example !== null && this.limits.run) await this.run(plain(example.source), step);
-      else this.complain(new Problem("unreachable", ""));
+      else this.complain(new Problem("unreachable", ""), () => void this.showRecorded(example, src, step));
     }
   }
 
@@ -134,10 +153,11 @@ class Playground {
     this.shown = { ...program, source: trace.source };
     this.again.hidden = !this.limits.run || !drawsNumbers(trace);
     this.header.mark(example);
+    this.header.device(program.device, trace.environment);
     this.player.load(trace, step ?? trace.steps.length);
     this.editing.source = trace.source;
     this.editing.open(false);
-    this.notice.hide();
+    this.notice.over();
   }
 
   /** Shows a program that has not run here yet, and may never: Run can be off, or every sandbox busy. */
@@ -158,9 +178,9 @@ class Playground {
     return { steps: trace?.steps.length ?? 0, torch: trace?.environment.torch.split("+")[0] ?? "", device };
   }
 
-  private complain(problem: Problem): void {
+  private complain(problem: Problem, retry: (() => void) | null = null): void {
     if (!this.stage.isConnected) this.place.before(this.notice.element);
-    this.notice.show(problem);
+    this.notice.show(problem, retry);
     this.header.tell("");
   }
 
@@ -187,7 +207,7 @@ class Playground {
         void this.address.write(step === null ? "push" : "replace");
       },
       compared: (result, compared) => this.compared(result, compared),
-      failed: (problem) => this.complain(problem),
+      failed: (problem) => this.complain(problem, () => void this.run(program, step)),
       cancelled: () => this.header.tell(this.say("ui.run.cancelled")),
     });
   }
@@ -218,7 +238,7 @@ class Playground {
   }
 
   private key(event: KeyboardEvent): void {
-    if (event.key !== "Enter" || !(event.ctrlKey || event.metaKey) || event.defaultPrevented) return;
+    if (this.comparing.open || event.key !== "Enter" || !(event.ctrlKey || event.metaKey) || event.defaultPrevented) return;
     event.preventDefault();
     void this.runEditor();
   }
@@ -230,6 +250,12 @@ class Playground {
 
   /** Shows what the address says now, after Back, Forward or an edit by hand. */
   private async follow(): Promise<void> {
+    if (carriesPair(location.hash)) {
+      if (!this.stage.isConnected && !this.comparing.open) this.place.replaceWith(this.stage);
+      if (!(await this.comparing.follow(location.hash))) this.complain(new Problem("unreadable-link", ""));
+      return;
+    }
+    this.comparing.close();
     const { source, step, seed, device } = await readLink(location.hash);
     if (!carriesProgram(location.hash)) {
       const wanted = new URLSearchParams(location.search).get("example");
@@ -241,8 +267,33 @@ class Playground {
     else await this.showOwn({ source, seed, device }, step);
   }
 
+  private async chooseDevice(device: DeviceChoice): Promise<void> {
+    if (this.limits.run) await this.run({ ...this.written, device }, this.changed ? null : this.player.step);
+    else {
+      this.header.device(this.shown.device, this.player.trace?.environment ?? null);
+      this.complain(new Problem("sandbox-unavailable", this.limits.reason ?? ""));
+    }
+  }
+
+  private async compare(): Promise<void> {
+    const shown = { program: this.player.trace === null ? this.written : this.shown, trace: this.player.trace };
+    await this.comparing.ask(this.player, shown, this.editing.source);
+  }
+
+  /** Shows the left program of a comparison alone. */
+  private leaveComparison({ program, trace }: Contender, step: number): void {
+    this.comparing.close();
+    if (trace === null) this.showSource(program.source);
+    else if (trace.source === this.player.trace?.source && sameProgram(program, this.shown)) this.player.place(step);
+    else this.show(trace, step, program, null);
+    if (trace !== null) void this.address.write("push");
+  }
+
   private async share(): Promise<void> {
-    const hash = await linkTo(this.written, this.player.step);
+    this.shareLink(await linkTo(this.written, this.player.step));
+  }
+
+  private shareLink(hash: string): void {
     const page = new URL("/playground", location.href);
     const frame = new URL("/embed/v1/", location.href);
     const title = this.say("ui.share.frame-title");

@@ -210,7 +210,7 @@ def test_a_shared_link_restores_program_and_step(open_page: Open) -> None:
     run(page, SMALL)
     expect(position(page)).to_have_text("Step 5 of 5")
     page.keyboard.press("ArrowLeft")
-    page.get_by_role("button", name="Share / embed").click()
+    page.get_by_role("button", name="Share").click()
     fields = page.get_by_role("dialog").get_by_role("textbox")
     link = fields.first.input_value()
     assert urlsplit(link).fragment.startswith("z=") and link.endswith("&step=4")

@@ -36,6 +36,11 @@ export function carriesProgram(hash: string): boolean {
   return /[#&](z|code)=/.test(hash);
 }
 
+/** True when it carries two, to be compared. */
+export function carriesPair(hash: string): boolean {
+  return /[#&]z2=/.test(hash);
+}
+
 function seedOf(parts: URLSearchParams): number {
   const text = parts.get("seed") ?? "";
   return /^\d{1,8}$/.test(text) ? Number(text) : 0;

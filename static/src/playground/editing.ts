@@ -60,10 +60,15 @@ export class Editing {
     stage.append(this.alone);
   }
 
+  /** Puts the caret at the start of a line. */
+  focus(line: number): void {
+    this.editor.focus(line);
+  }
+
   private toggle(): void {
     if (this.place.hidden) {
       this.open(true);
-      this.editor.focus(this.player.currentLine ?? 1);
+      this.focus(this.player.currentLine ?? 1);
     } else this.hooks.wantsSteps();
   }
 

@@ -1,6 +1,9 @@
-/** The playground's part of the page's header: how it goes, the examples, share, cancel, run. */
+/** The playground's part of the page's header: how it goes, the examples, the device, compare, share, run. */
 import type { Messages } from "../model/messages";
+import type { DeviceChoice } from "../model/program";
+import type { Trace } from "../schema/trace.gen";
 import { el } from "../views/dom";
+import { DeviceMenu } from "./device-menu";
 import type { Example, Limits } from "./given";
 import type { Going } from "./runs";
 
@@ -8,6 +11,8 @@ export interface HeaderHooks {
   run(): void;
   cancel(): void;
   choose(example: Example): void;
+  device(device: DeviceChoice): void;
+  compare(): void;
   share(): void;
 }
 
@@ -16,6 +21,7 @@ export class Header {
   private readonly run = el("button", { type: "button", class: "button primary run-button" });
   private readonly cancel = el("button", { type: "button", class: "button", hidden: true });
   private readonly menu = el("select", { class: "example-menu" });
+  private readonly devices: DeviceMenu;
 
   constructor(
     private readonly messages: Messages,
@@ -39,15 +45,23 @@ export class Header {
       const example = examples.find((each) => each.id === this.menu.value);
       if (example !== undefined) hooks.choose(example);
     });
+    this.devices = new DeviceMenu(messages, limits.devices, hooks.device);
+    const compare = el("button", { type: "button", class: "button compare-button" }, say("ui.compare.button"));
+    compare.addEventListener("click", () => hooks.compare());
     const share = el("button", { type: "button", class: "button share-button" }, say("ui.share.button"));
     share.addEventListener("click", () => hooks.share());
-    document.getElementById("header-status")?.replaceChildren(this.status);
-    document.getElementById("header-actions")?.replaceChildren(this.menu, share, this.cancel, this.run);
+    document.getElementById("header-status")?.replaceChildren(this.devices.badge, this.status);
+    document.getElementById("header-actions")?.replaceChildren(this.menu, this.devices.element, compare, share, this.cancel, this.run);
   }
 
   /** Says something in the header, and to who cannot see it. */
   tell(text: string): void {
     this.status.textContent = text;
+  }
+
+  /** Says which device was chosen, and what a run took; null before it has run. */
+  device(chosen: DeviceChoice, took: Trace["environment"] | null): void {
+    this.devices.show(chosen, took);
   }
 
   /** Marks an example in the menu, or none. */

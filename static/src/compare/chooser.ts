@@ -1,0 +1,76 @@
+/** The sheet that asks what a program is to be compared with. */
+import type { Messages } from "../model/messages";
+import { plain, type DeviceChoice, type Program } from "../model/program";
+import { dataBlock } from "../page";
+import { el } from "../views/dom";
+import type { Contender } from "./bench";
+
+/** Two programs of ours that show one difference. */
+export interface PreparedPair {
+  readonly id: string;
+  readonly title: string;
+  readonly left: string;
+  readonly right: string;
+}
+
+export interface Choice {
+  readonly left: Contender;
+  readonly right: Contender;
+  readonly edit: boolean;
+}
+
+/** What the reader has before them. */
+export interface Before {
+  /** What the trace that is shown is of. */
+  readonly shown: Contender;
+  /** The text in the editor. */
+  readonly written: string;
+  /** The program with the change that its explanation offers. */
+  readonly fix: string | null;
+  readonly devices: readonly DeviceChoice[];
+}
+
+/** A modal sheet; `showModal()` opens it. */
+export function chooser(messages: Messages, before: Before, choose: (choice: Choice) => void): HTMLDialogElement {
+  const say = messages.text;
+  const dialog = el("dialog", { class: "sheet compare-chooser", "aria-labelledby": "compare-chooser-title" });
+  const option = (words: string, right: Program, { left = before.shown, edit = false } = {}): HTMLElement => {
+    const button = el("button", { type: "button", class: "compare-option" }, ...marked(words));
+    button.addEventListener("click", () => {
+      dialog.close();
+      choose({ left, right: { program: right, trace: null }, edit });
+    });
+    return el("li", {}, button);
+  };
+  const { program } = before.shown;
+  const own: HTMLElement[] = [];
+  if (before.fix !== null) own.push(option(say("ui.compare.with-fix"), { ...program, source: before.fix }));
+  if (before.written !== program.source) own.push(option(say("ui.compare.with-edit"), { ...program, source: before.written }));
+  own.push(option(say("ui.compare.with-copy"), program, { edit: true }));
+  const took = before.shown.trace?.environment.device;
+  for (const device of before.devices) {
+    if (device !== took) own.push(option(say("ui.compare.with-device", { device: say(`ui.device.${device}`) }), { ...program, device }));
+  }
+  const pairs = (dataBlock<PreparedPair[]>("pairs") ?? []).map(({ title, left, right }) => {
+    return option(title, plain(right), { left: { program: plain(left), trace: null } });
+  });
+  const close = el("button", { type: "button", class: "button" }, say("ui.help.close"));
+  close.addEventListener("click", () => dialog.close());
+  dialog.append(
+    el("h2", { id: "compare-chooser-title" }, say("ui.compare.choose")),
+    el("h3", {}, say("ui.compare.this-program")),
+    el("ul", { class: "compare-options" }, ...own),
+  );
+  if (pairs.length > 0) dialog.append(el("h3", {}, say("ui.compare.pairs")), el("ul", { class: "compare-options" }, ...pairs));
+  dialog.append(close);
+  dialog.addEventListener("click", (event) => {
+    if (event.target === dialog) dialog.close();
+  });
+  dialog.addEventListener("close", () => dialog.remove());
+  return dialog;
+}
+
+/** Text with `code` in it. */
+function marked(text: string): (string | HTMLElement)[] {
+  return text.split("`").map((piece, index) => (index % 2 === 0 ? piece : el("code", {}, piece)));
+}
