@@ -11,11 +11,11 @@ import { plain, sameProgram, type DeviceChoice, type Program } from "./model/pro
 import { Problem } from "./model/run";
 import type { Compared } from "./model/unobserved";
 import type { Contender } from "./compare/bench";
+import { Comparing } from "./compare/entry";
 import { FEATURES } from "./features";
 import { pageMessages, setUpFrame } from "./page";
 import { Player, type StepChange } from "./player";
 import { Address } from "./playground/address";
-import { Comparing } from "./playground/comparing";
 import { Editing } from "./playground/editing";
 import { givenExamples, givenLimits, type Example } from "./playground/given";
 import { Header } from "./playground/header";

@@ -4,7 +4,7 @@ import { readFileSync } from "node:fs";
 import { test } from "node:test";
 import { fixOf } from "../../static/src/model/fix";
 import { Messages, type Catalogue } from "../../static/src/model/messages";
-import { Pair } from "../../static/src/model/pair";
+import { Pair } from "../../static/src/compare/pair";
 import type { Trace } from "../../static/src/schema/trace.gen";
 import { traced } from "./traced";
 

@@ -1,12 +1,12 @@
 /**
  * Two programs side by side, stepped together: a mode of the playground, loaded when first asked for.
  *
- * The rows and what differs in them are computed in `model/pair.ts`; this runs both programs, keeps
+ * The rows and what differs in them are computed in `pair.ts`; this runs both programs, keeps
  * both sides at the same row, and the address at both programs.
  */
 import { linkToPair } from "../model/pair-link";
 import type { Messages } from "../model/messages";
-import { Pair, SIDES, type Side } from "../model/pair";
+import { Pair, SIDES, type Side } from "./pair";
 import { sameProgram, type Program } from "../model/program";
 import { LAYERS } from "../model/state";
 import type { Limits } from "../playground/given";

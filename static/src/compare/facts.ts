@@ -1,6 +1,6 @@
 /** What differs between the two sides now, layer by layer; what began to differ just now stands out. */
 import type { Messages } from "../model/messages";
-import type { Difference } from "../model/differences";
+import type { Difference } from "./differences";
 import { LAYERS } from "../model/state";
 import { el } from "../views/dom";
 import { layerIcon } from "../views/icons";

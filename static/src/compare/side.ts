@@ -5,7 +5,7 @@
  * on this side. Which step belongs to which of the other side, it does not know.
  */
 import type { Messages } from "../model/messages";
-import type { Pair, Side } from "../model/pair";
+import type { Pair, Side } from "./pair";
 import type { Program } from "../model/program";
 import { Problem } from "../model/run";
 import { Player, type StepChange } from "../player";

@@ -3,7 +3,7 @@
  * differ. A slider for the keyboard, a strip for the pointer.
  */
 import type { Messages } from "../model/messages";
-import type { Pair } from "../model/pair";
+import type { Pair } from "./pair";
 import { LAYERS, type Layer } from "../model/state";
 import { el, svg } from "../views/dom";
 import { layerIcon } from "../views/icons";

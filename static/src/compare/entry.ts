@@ -1,9 +1,9 @@
-/** The playground's way into two programs side by side, and back. What is heavy is loaded when first asked for. */
+/** The way of the playground into two programs side by side, and back. What is heavy is loaded when first asked for. */
 import { fixOf } from "../model/fix";
 import type { Messages } from "../model/messages";
 import type { Player } from "../player";
-import type { Bench, BenchHooks, Contender, Wanted } from "../compare/bench";
-import type { Limits } from "./given";
+import type { Bench, BenchHooks, Contender, Wanted } from "./bench";
+import type { Limits } from "../playground/given";
 
 export class Comparing {
   private bench: Bench | null = null;
@@ -22,7 +22,7 @@ export class Comparing {
 
   /** Asks what to compare with. */
   async ask(player: Player, shown: Contender, written: string): Promise<void> {
-    const { chooser } = await import("../compare/chooser");
+    const { chooser } = await import("./chooser");
     const fix = player.trace === null ? null : fixOf(player.trace);
     const sheet = chooser(this.messages, { shown, written, fix, devices: this.limits.devices }, (choice) => {
       void this.show({ ...choice, row: null }, "push");
@@ -33,7 +33,7 @@ export class Comparing {
 
   /** Shows two programs in place of the one. */
   async show(wanted: Wanted, how: "push" | "stay"): Promise<void> {
-    const [{ Bench }, { linkToPair }] = await Promise.all([import("../compare/bench"), import("../model/pair-link")]);
+    const [{ Bench }, { linkToPair }] = await Promise.all([import("./bench"), import("../model/pair-link")]);
     if (how === "push") history.pushState(null, "", await linkToPair(wanted.left.program, wanted.right.program, wanted.row));
     this.close();
     this.bench = new Bench(this.messages, this.limits, wanted, this.hooks);

@@ -6,7 +6,7 @@
  */
 import { cellsOf, numel, strided } from "../layout/storage";
 import { exactText, itemSize, readValue, sameValue, type Value } from "../layout/values";
-import type { Layer, NodeNow, State, TensorNow } from "./state";
+import type { Layer, NodeNow, State, TensorNow } from "../model/state";
 
 export interface Difference {
   /** Null: names, before any layer. */

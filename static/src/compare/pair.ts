@@ -1,12 +1,12 @@
 /**
  * Two traces side by side: rows of steps that belong together, what differs after each, and in a few
- * sentences where they part and how they end. Pure; `compare/` shows it.
+ * sentences where they part and how they end. Pure.
  */
-import { alignLines, alignSteps, type LinePair, type StepPair } from "./alignment";
+import { alignLines, alignSteps, type LinePair, type StepPair } from "../model/alignment";
 import { differences, type Difference } from "./differences";
-import { History } from "./history";
-import { linesOf, outlineOf, type Outline } from "./outline";
-import { LAYERS, type Layer, type State } from "./state";
+import { History } from "../model/history";
+import { linesOf, outlineOf, type Outline } from "../model/outline";
+import { LAYERS, type Layer, type State } from "../model/state";
 import type { Trace } from "../schema/trace.gen";
 
 export type Side = "left" | "right";
