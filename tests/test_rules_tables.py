@@ -1,4 +1,4 @@
-"""What the what-if panel says of views, against PyTorch: every row of its tables, and every call it found, run.
+"""What the what-if panel says of views, against PyTorch: every row of its tables, and every call, run.
 
 The browser's side passes the same tables (`tests/js/layout-rules.test.ts`).
 """
@@ -50,3 +50,10 @@ def test_the_rules_are_what_torch_answers_now() -> None:
     assert len(rows) > 350
     assert len(refused) > 100
     assert sum(row["overlaps"] for row in rows) > 50
+
+
+def test_casts_are_what_torch_stores_now() -> None:
+    made = runpy.run_path(str(DATA / "make_rules_tables.py"))
+    rows = made["cast_rows"]()
+    assert made["text"](rows) == (DATA / "casts.json").read_text(encoding="utf-8"), "run make_rules_tables.py"
+    assert all(float.fromhex(row["hex"]) == row["value"] for row in rows)

@@ -1,11 +1,11 @@
 """Writes the tables that pin the what-if panel to PyTorch: what a view allows, and which call gives it.
 
-    python tests/data/make_rules_tables.py          rewrites both
+    python tests/data/make_rules_tables.py          rewrites all three
 
 `rules.json`: views, with what PyTorch answers of each: contiguous, dense, overlapping, and the strides
 of `view(shape)` or null where it raises. `calls.json`: from one view of a storage to another, and the call
 that `static/src/layout/calls.ts` finds (Node runs it). The call is not taken on trust:
-`test_rules_tables.py` runs it.
+`test_rules_tables.py` runs it. `casts.json`: values and their bytes in each dtype.
 """
 
 import itertools
@@ -181,8 +181,53 @@ def found(rows: list[dict[str, Any]]) -> list[str]:
     return calls
 
 
+CAST_TO = (
+    "float64",
+    "float32",
+    "float16",
+    "bfloat16",
+    "float8_e4m3fn",
+    "float8_e5m2",
+    "float8_e4m3fnuz",
+    "float8_e5m2fnuz",
+    "int64",
+    "int32",
+    "int16",
+    "int8",
+    "uint8",
+    "bool",
+)
+VALUES = (0.0, -0.0, 1.0, 1.5, -2.0, 0.1, 1 / 3, 3.14159265, 100.0, 127.0, -128.0, 255.0, 2.5, 3.5, 448.0)
+EDGES = (449.0, 464.0, 465.0, 57344.0, 61440.0, 65504.0, 65520.0, 1e-3, 2**-9, 2**-10, 2**-17, 1e-8, 1e5, 1e30)
+
+
+def cast_rows() -> list[dict[str, Any]]:
+    """Values and the bytes they have in each dtype; null where an integer dtype cannot hold them."""
+    chance = random.Random(3)
+    values = [*VALUES, *EDGES, *(-value for value in EDGES)]
+    values += [chance.choice((-1, 1)) * chance.random() * 10.0 ** chance.randint(-9, 6) for _ in range(120)]
+    # Halves of what the fraction can say: ties.
+    values += [(16 + odd + 0.5) * 2.0**power for odd in range(8) for power in (-12, -6, -1, 3)]
+    return [
+        {"value": value, "hex": value.hex(), "bytes": {name: stored(value, name) for name in CAST_TO}}
+        for value in values
+    ]
+
+
+def stored(value: float, name: str) -> str | None:
+    """Let PyTorch store a value."""
+    dtype = getattr(torch, name)
+    if name.startswith(("int", "uint")):
+        limits = torch.iinfo(dtype)
+        if not limits.min <= int(value) <= limits.max:
+            return None
+    tensor = torch.tensor(value, dtype=torch.float64).to(dtype)
+    return bytes(tensor.untyped_storage()).hex()
+
+
 def main() -> None:
     """Rewrite the tables."""
+    (HERE / "casts.json").write_text(text(cast_rows()), encoding="utf-8")
     (HERE / "rules.json").write_text(text(rule_rows()), encoding="utf-8")
     (HERE / "calls.json").write_text(text(call_rows()), encoding="utf-8")
 

@@ -1,0 +1,483 @@
+/**
+ * A grid of any size on a canvas: zoom, pan, an overview, a ring that arrows move.
+ *
+ * It draws what it is told of each cell and knows no tensor. Words are written where cells have room for
+ * them; below that a cell is a shade, and below a pixel the picture takes the cell in each pixel's middle:
+ * nothing is averaged. The canvas has the size of its window, however many cells there are.
+ *
+ * The plain wheel and one finger belong to the page around it; Ctrl + wheel, two fingers, buttons, + and -
+ * zoom. The ring's cell is a `gridcell` of words for readers of the screen.
+ */
+import { el } from "../../views/dom";
+import { identity } from "../../views/pointing";
+import type { Say } from "../../views/view";
+
+/** How one cell looks. */
+export interface FieldCell {
+  readonly text: string;
+  /** `plain`, a view's mark as `v1`, `unknown` where no value was recorded, `none` where there is no memory. */
+  readonly fill: string;
+  /** Share of ink where cells are too small for words, 0 to 1; null for none. */
+  readonly shade: number | null;
+  readonly hot: boolean;
+  /** The same cell of memory as that of the ring. */
+  readonly twin: boolean;
+}
+
+export interface FieldModel {
+  readonly rows: number;
+  readonly columns: number;
+  /** A wider gap after so many rows; 0 for none. */
+  readonly block: number;
+  /** Characters that a cell should have room for. */
+  readonly room: number;
+  readonly ring: readonly [number, number] | null;
+  readonly label: string;
+  cell(row: number, column: number): FieldCell;
+  /** The ring's cell in words. */
+  words(row: number, column: number): string;
+  picked(row: number, column: number): void;
+}
+
+const HEIGHT = 30;
+const FONT = 12.5;
+const CHARACTER = 0.602;
+const BLOCK_GAP = 8;
+const HEAD = 20; // for the numbers of columns, above
+const SIDE = 34; // for those of rows, left
+const STEP = 1.4;
+const LARGEST = 2.2;
+const OVERVIEW = 110;
+const WORDS_FROM = 0.62; // scale below which cells have no words
+
+export class Field {
+  readonly root: HTMLElement;
+  readonly canvas = el("canvas", { "aria-hidden": "true" });
+  private readonly overview = el("canvas", { class: "field-overview", "aria-hidden": "true", hidden: true });
+  private readonly window = el("div", { class: "field-window" });
+  private readonly label: HTMLElement;
+  private readonly tools: HTMLElement;
+  private model: FieldModel | null = null;
+  private scale = 1;
+  private x = 0;
+  private y = 0;
+  private form = "";
+  private waiting = false;
+  private readonly fingers = new Map<number, PointerEvent>();
+
+  constructor(say: Say) {
+    const id = `field-${identity(this)}`;
+    this.label = el("div", { class: "visually-hidden", role: "gridcell", id });
+    this.window.append(this.canvas, this.overview, el("div", { role: "row" }, this.label));
+    for (const [name, value] of Object.entries({ role: "grid", tabindex: "0", "aria-activedescendant": id })) this.window.setAttribute(name, value);
+    const button = (word: string, mark: string, act: () => void): HTMLElement => {
+      const made = el("button", { type: "button", class: "small-button", "aria-label": say(word), title: say(word) }, mark);
+      made.addEventListener("click", act);
+      return made;
+    };
+    this.tools = el(
+      "div",
+      { class: "field-tools" },
+      button("ui.lens.zoomOut", "−", () => this.zoom(1 / STEP)),
+      button("ui.lens.zoomIn", "+", () => this.zoom(STEP)),
+      button("ui.lens.fit", "⤢", () => this.fit()),
+    );
+    this.root = el("div", { class: "field" }, this.window, this.tools);
+    this.listen();
+    new ResizeObserver(() => this.draw()).observe(this.window);
+  }
+
+  show(model: FieldModel): void {
+    this.model = model;
+    this.window.setAttribute("aria-label", model.label);
+    this.window.setAttribute("aria-rowcount", String(model.rows));
+    this.window.setAttribute("aria-colcount", String(model.columns));
+    const form = `${model.rows} ${model.columns} ${model.block} ${model.room}`;
+    if (form !== this.form) this.reset();
+    this.form = form;
+    this.label.textContent = model.ring === null ? "" : model.words(...model.ring);
+    this.later();
+  }
+
+  /** As large as can be read; large grids begin with their first cells. */
+  private reset(): void {
+    this.scale = 1;
+    this.x = 0;
+    this.y = 0;
+    this.window.style.setProperty("height", `${Math.min(this.height(1) + HEAD + 6, 420)}px`);
+  }
+
+  private fit(): void {
+    const { width, height } = this.size();
+    this.scale = Math.min(1, width / this.width(1), height / this.height(1));
+    this.x = 0;
+    this.y = 0;
+    this.draw();
+  }
+
+  private zoom(factor: number, px = this.size().width / 2, py = this.size().height / 2): void {
+    const least = Math.min(1, this.size().width / this.width(1), this.size().height / this.height(1));
+    const scale = Math.max(least, Math.min(LARGEST, this.scale * factor));
+    this.x = (this.x + px) * (scale / this.scale) - px;
+    this.y = (this.y + py) * (scale / this.scale) - py;
+    this.scale = scale;
+    this.draw();
+  }
+
+  /** The window's inside, beside the numbers of rows and columns. */
+  private size(): { width: number; height: number } {
+    return { width: Math.max(1, this.window.clientWidth - SIDE), height: Math.max(1, this.window.clientHeight - HEAD) };
+  }
+
+  private cellWidth(): number {
+    return Math.max(30, (this.model?.room ?? 1) * FONT * CHARACTER + 12);
+  }
+
+  private width(scale: number): number {
+    return (this.model?.columns ?? 1) * this.cellWidth() * scale;
+  }
+
+  private height(scale: number): number {
+    const { rows, block } = this.model ?? { rows: 1, block: 0 };
+    return (rows * HEIGHT + (block > 0 ? Math.floor((rows - 1) / block) * BLOCK_GAP : 0)) * scale;
+  }
+
+  private top(row: number): number {
+    const block = this.model?.block ?? 0;
+    return (row * HEIGHT + (block > 0 ? Math.floor(row / block) * BLOCK_GAP : 0)) * this.scale;
+  }
+
+  private rowAt(y: number): number {
+    const block = this.model?.block ?? 0;
+    if (block === 0) return Math.floor(y / (HEIGHT * this.scale));
+    const each = (block * HEIGHT + BLOCK_GAP) * this.scale;
+    const within = Math.min(block - 1, Math.floor((y % each) / (HEIGHT * this.scale)));
+    return Math.floor(y / each) * block + within;
+  }
+
+  private later(): void {
+    if (this.waiting) return;
+    this.waiting = true;
+    requestAnimationFrame(() => {
+      this.waiting = false;
+      this.draw();
+    });
+  }
+
+  /** Where a cell stands in the window: left, top, width, height; for tests too. */
+  box(row: number, column: number): readonly [number, number, number, number] {
+    const width = this.cellWidth() * this.scale;
+    return [SIDE + column * width - this.x, HEAD + this.top(row) - this.y, width, HEIGHT * this.scale];
+  }
+
+  private draw(): void {
+    const { model, window: frame, canvas } = this;
+    const [wide, high] = [frame.clientWidth, frame.clientHeight];
+    const pen = canvas.getContext("2d");
+    if (model === null || wide === 0 || high === 0 || pen === null) return;
+    const density = Math.max(1, devicePixelRatio);
+    const inside = this.size();
+    this.x = Math.max(0, Math.min(this.x, this.width(this.scale) - inside.width));
+    this.y = Math.max(0, Math.min(this.y, this.height(this.scale) - inside.height));
+    if (canvas.width !== Math.round(wide * density)) canvas.width = Math.round(wide * density);
+    if (canvas.height !== Math.round(high * density)) canvas.height = Math.round(high * density);
+    canvas.style.setProperty("width", `${wide}px`);
+    canvas.style.setProperty("height", `${high}px`);
+    pen.setTransform(density, 0, 0, density, 0, 0);
+    const ink = new Ink(frame);
+    pen.fillStyle = ink.of("card");
+    pen.fillRect(0, 0, wide, high);
+    pen.save();
+    pen.beginPath();
+    pen.rect(SIDE, HEAD, wide, high);
+    pen.clip();
+    if (this.cellWidth() * this.scale < 3 || HEIGHT * this.scale < 3) this.drawDots(pen, model, ink, wide, high);
+    else this.drawCells(pen, model, ink, wide, high);
+    if (model.ring !== null) this.drawRing(pen, ink, model.ring);
+    pen.restore();
+    this.drawNumbers(pen, model, ink, wide, high);
+    this.drawOverview(model, ink);
+    canvas.dataset["scale"] = this.scale.toFixed(4);
+    canvas.dataset["box"] = JSON.stringify(this.box(0, 0));
+    canvas.dataset["gap"] = JSON.stringify([model.block, BLOCK_GAP * this.scale]);
+  }
+
+  private drawCells(pen: CanvasRenderingContext2D, model: FieldModel, ink: Ink, wide: number, high: number): void {
+    const width = this.cellWidth() * this.scale;
+    const height = HEIGHT * this.scale;
+    const gap = height > 14 ? 2 : height > 6 ? 1 : 0;
+    const words = this.scale >= WORDS_FROM;
+    const font = FONT * Math.min(1.25, this.scale);
+    pen.textAlign = "center";
+    pen.textBaseline = "middle";
+    const firstColumn = Math.max(0, Math.floor(this.x / width));
+    const lastColumn = Math.min(model.columns - 1, Math.floor((this.x + wide) / width));
+    const lastRow = Math.min(model.rows - 1, this.rowAt(this.y + high) + 1);
+    for (let row = Math.max(0, this.rowAt(this.y)); row <= lastRow; row++) {
+      for (let column = firstColumn; column <= lastColumn; column++) {
+        const [left, top] = this.box(row, column);
+        const cell = model.cell(row, column);
+        paint(pen, ink, cell, [left + gap / 2, top + gap / 2, width - gap, height - gap], words);
+        if (!words || cell.text === "") continue;
+        pen.font = `${cell.hot ? 700 : 500} ${font}px ${ink.mono}`;
+        pen.fillStyle = cell.fill.startsWith("v") ? ink.of("vink") : cell.fill === "unknown" ? ink.of("mute") : ink.of("cellink");
+        pen.fillText(cell.text, left + width / 2, top + height / 2 + 0.5, width - gap - 2);
+      }
+    }
+  }
+
+  /** Smaller than a few pixels: the cell in the middle of each pixel of two. */
+  private drawDots(pen: CanvasRenderingContext2D, model: FieldModel, ink: Ink, wide: number, high: number): void {
+    const size = 2;
+    const [right, bottom] = [Math.min(wide, SIDE + this.width(this.scale) - this.x), Math.min(high, HEAD + this.height(this.scale) - this.y)];
+    for (let y = HEAD; y < bottom; y += size) {
+      const row = this.rowAt(y + size / 2 - HEAD + this.y);
+      if (row >= model.rows) break;
+      let from = SIDE;
+      let colour = "";
+      for (let x = SIDE; x <= right; x += size) {
+        const column = Math.floor((x + size / 2 - SIDE + this.x) / (this.cellWidth() * this.scale));
+        const next = x >= right || column >= model.columns ? "" : ink.cell(model.cell(row, column));
+        if (next === colour) continue;
+        if (colour !== "") {
+          pen.fillStyle = colour;
+          pen.fillRect(from, y, x - from, size);
+        }
+        [from, colour] = [x, next];
+      }
+      if (colour !== "") {
+        pen.fillStyle = colour;
+        pen.fillRect(from, y, right - from, size);
+      }
+    }
+  }
+
+  private drawRing(pen: CanvasRenderingContext2D, ink: Ink, [row, column]: readonly [number, number]): void {
+    const [left, top, width, height] = this.box(row, column);
+    const [w, h] = [Math.max(8, width), Math.max(8, height)];
+    pen.strokeStyle = ink.of("card");
+    pen.lineWidth = 4.5;
+    pen.strokeRect(left + (width - w) / 2, top + (height - h) / 2, w, h);
+    pen.strokeStyle = ink.of("ink");
+    pen.lineWidth = 2;
+    pen.strokeRect(left + (width - w) / 2, top + (height - h) / 2, w, h);
+  }
+
+  /** Numbers of rows and columns, where they have room. */
+  private drawNumbers(pen: CanvasRenderingContext2D, model: FieldModel, ink: Ink, wide: number, high: number): void {
+    pen.fillStyle = ink.of("mute");
+    pen.font = `11px ${ink.mono}`;
+    pen.textBaseline = "middle";
+    const width = this.cellWidth() * this.scale;
+    const height = HEIGHT * this.scale;
+    const everyColumn = Math.max(1, 2 ** Math.ceil(Math.log2(34 / width)));
+    pen.textAlign = "center";
+    for (let c = Math.ceil(this.x / width / everyColumn) * everyColumn; c < model.columns; c += everyColumn) {
+      const at = SIDE + (c + 0.5) * width - this.x;
+      if (at > wide - 4) break;
+      if (at >= SIDE) pen.fillText(String(c), at, HEAD / 2);
+    }
+    const rows = model.block > 0 ? model.block : model.rows;
+    const everyRow = Math.max(1, 2 ** Math.ceil(Math.log2(16 / height)));
+    pen.textAlign = "right";
+    for (let r = Math.max(0, Math.floor(this.rowAt(this.y) / everyRow) * everyRow); r < model.rows; r += everyRow) {
+      const at = HEAD + this.top(r) + height / 2 - this.y;
+      if (at > high) break;
+      if (at >= HEAD + 4) pen.fillText(String(r % rows), SIDE - 6, at);
+    }
+  }
+
+  /** The whole grid small, with the window on it, where there is more than the window shows. */
+  private drawOverview(model: FieldModel, ink: Ink): void {
+    const inside = this.size();
+    const [whole, tall] = [this.width(this.scale), this.height(this.scale)];
+    const larger = whole > inside.width * 1.02 || tall > inside.height * 1.02;
+    this.overview.hidden = !larger;
+    if (!larger) return;
+    const fit = OVERVIEW / Math.max(whole, tall);
+    const [width, height] = [Math.max(4, Math.round(whole * fit)), Math.max(4, Math.round(tall * fit))];
+    [this.overview.width, this.overview.height] = [width, height];
+    const pen = this.overview.getContext("2d");
+    if (pen === null) return;
+    for (let y = 0; y < height; y++) {
+      const row = Math.min(model.rows - 1, Math.floor(((y + 0.5) / height) * model.rows));
+      for (let x = 0; x < width; x++) {
+        pen.fillStyle = ink.cell(model.cell(row, Math.min(model.columns - 1, Math.floor(((x + 0.5) / width) * model.columns))));
+        pen.fillRect(x, y, 1, 1);
+      }
+    }
+    pen.strokeStyle = ink.of("ink");
+    pen.lineWidth = 1.5;
+    pen.strokeRect(this.x * fit + 0.75, this.y * fit + 0.75, Math.max(3, Math.min(width - 1.5, inside.width * fit)), Math.max(3, Math.min(height - 1.5, inside.height * fit)));
+  }
+
+  private cellAt(event: { clientX: number; clientY: number }): readonly [number, number] | null {
+    const { model } = this;
+    const frame = this.window.getBoundingClientRect();
+    const [x, y] = [event.clientX - frame.left - SIDE, event.clientY - frame.top - HEAD];
+    if (model === null || x < 0 || y < 0) return null;
+    const [row, column] = [this.rowAt(y + this.y), Math.floor((x + this.x) / (this.cellWidth() * this.scale))];
+    return row < model.rows && column < model.columns ? [row, column] : null;
+  }
+
+  private pick(at: readonly [number, number] | null): void {
+    const ring = this.model?.ring;
+    if (at === null || (ring?.[0] === at[0] && ring[1] === at[1])) return;
+    this.model?.picked(...at);
+  }
+
+  private reveal(row: number, column: number): void {
+    const [left, top, width, height] = this.box(row, column);
+    const frame = this.size();
+    if (left < SIDE) this.x -= SIDE - left;
+    else if (left + width > frame.width + SIDE) this.x += left + width - frame.width - SIDE;
+    if (top < HEAD) this.y -= HEAD - top;
+    else if (top + height > frame.height + HEAD) this.y += top + height - frame.height - HEAD;
+  }
+
+  private listen(): void {
+    const { window: frame, fingers } = this;
+    frame.addEventListener("keydown", (event) => this.key(event));
+    frame.addEventListener("wheel", (event) => {
+      if (!event.ctrlKey && !event.metaKey) return;
+      event.preventDefault();
+      const box = frame.getBoundingClientRect();
+      this.zoom(Math.exp(-event.deltaY / 300), event.clientX - box.left - SIDE, event.clientY - box.top - HEAD);
+    }, { passive: false });
+    frame.addEventListener("pointerdown", (event) => {
+      fingers.set(event.pointerId, event);
+      if (event.pointerType === "touch" && fingers.size < 2) return;
+      frame.setPointerCapture(event.pointerId);
+    });
+    frame.addEventListener("pointermove", (event) => {
+      const before = fingers.get(event.pointerId);
+      if (before === undefined) {
+        if (event.pointerType !== "touch") this.pick(this.cellAt(event));
+        return;
+      }
+      const other = [...fingers.values()].find((each) => each.pointerId !== event.pointerId);
+      if (other !== undefined) {
+        const apart = (from: PointerEvent): number => Math.hypot(from.clientX - other.clientX, from.clientY - other.clientY);
+        const box = frame.getBoundingClientRect();
+        this.zoom(apart(event) / Math.max(1, apart(before)), (event.clientX + other.clientX) / 2 - box.left - SIDE, (event.clientY + other.clientY) / 2 - box.top - HEAD);
+      } else if (event.pointerType !== "touch") {
+        this.x -= event.clientX - before.clientX;
+        this.y -= event.clientY - before.clientY;
+        this.draw();
+      }
+      fingers.set(event.pointerId, event);
+    });
+    const up = (event: PointerEvent): void => void fingers.delete(event.pointerId);
+    for (const name of ["pointerup", "pointercancel", "lostpointercapture"] as const) frame.addEventListener(name, up);
+    frame.addEventListener("click", (event) => this.pick(this.cellAt(event)));
+    this.overview.addEventListener("click", (event) => {
+      event.stopPropagation();
+      const box = this.overview.getBoundingClientRect();
+      const inside = this.size();
+      this.x = ((event.clientX - box.left) / box.width) * this.width(this.scale) - inside.width / 2;
+      this.y = ((event.clientY - box.top) / box.height) * this.height(this.scale) - inside.height / 2;
+      this.draw();
+    });
+  }
+
+  private key(event: KeyboardEvent): void {
+    const { model } = this;
+    if (model === null || event.ctrlKey || event.metaKey || event.altKey) return;
+    const [row, column] = model.ring ?? [0, 0];
+    const page = Math.max(1, Math.floor(this.size().height / (HEIGHT * this.scale)) - 1);
+    const moves: Readonly<Record<string, readonly [number, number]>> = {
+      ArrowLeft: [row, column - 1],
+      ArrowRight: [row, column + 1],
+      ArrowUp: [row - 1, column],
+      ArrowDown: [row + 1, column],
+      Home: [row, 0],
+      End: [row, model.columns - 1],
+      PageUp: [row - page, column],
+      PageDown: [row + page, column],
+    };
+    const to = moves[event.key];
+    if (to !== undefined) {
+      const [r, c] = [Math.max(0, Math.min(model.rows - 1, to[0])), Math.max(0, Math.min(model.columns - 1, to[1]))];
+      this.reveal(r, c);
+      this.pick([r, c]);
+    } else if (event.key === "+" || event.key === "=") this.zoom(STEP);
+    else if (event.key === "-") this.zoom(1 / STEP);
+    else if (event.key === "0") this.fit();
+    else return;
+    event.preventDefault();
+    event.stopPropagation();
+  }
+}
+
+/** The colours of the page, asked for once a drawing. */
+class Ink {
+  readonly mono: string;
+  private readonly style: CSSStyleDeclaration;
+  private readonly colours = new Map<string, string>();
+
+  constructor(of: Element) {
+    this.style = getComputedStyle(of);
+    this.mono = this.of("mono");
+  }
+
+  of(token: string): string {
+    const colour = this.colours.get(token) ?? this.style.getPropertyValue(`--${token}`).trim();
+    this.colours.set(token, colour);
+    return colour;
+  }
+
+  /** One colour for the whole cell: its fill, inked by its shade. */
+  cell({ fill, shade }: FieldCell): string {
+    const ground = fill === "plain" ? this.of("cell") : fill === "unknown" || fill === "none" ? this.of(fill === "none" ? "card" : "line") : this.of(fill);
+    if (shade === null) return ground;
+    return mixed(ground, this.of(fill.startsWith("v") ? "vink" : "line3"), 0.1 + 0.7 * shade);
+  }
+}
+
+function paint(pen: CanvasRenderingContext2D, ink: Ink, cell: FieldCell, [x, y, w, h]: readonly [number, number, number, number], words: boolean): void {
+  pen.fillStyle = words ? ink.cell({ ...cell, shade: null }) : ink.cell(cell);
+  pen.fillRect(x, y, w, h);
+  if (cell.fill === "unknown" && h > 8) hatch(pen, ink.of("card"), x, y, w, h);
+  if (cell.hot || cell.twin) {
+    pen.strokeStyle = ink.of(cell.hot ? "data" : "ink");
+    pen.lineWidth = 2;
+    if (!cell.hot) pen.setLineDash([3, 2]);
+    pen.strokeRect(x + 1, y + 1, w - 2, h - 2);
+    pen.setLineDash([]);
+  }
+}
+
+/** Not a colour alone: what has no value is hatched. */
+function hatch(pen: CanvasRenderingContext2D, colour: string, x: number, y: number, w: number, h: number): void {
+  pen.save();
+  pen.beginPath();
+  pen.rect(x, y, w, h);
+  pen.clip();
+  pen.strokeStyle = colour;
+  pen.lineWidth = 2;
+  pen.beginPath();
+  for (let at = x - h; at < x + w; at += 7) {
+    pen.moveTo(at, y + h);
+    pen.lineTo(at + h, y);
+  }
+  pen.stroke();
+  pen.restore();
+}
+
+const blends = new Map<string, string>();
+
+function mixed(from: string, to: string, share: number): string {
+  const key = `${from} ${to} ${Math.round(share * 63)}`;
+  const known = blends.get(key);
+  if (known !== undefined) return known;
+  const [a, b] = [channels(from), channels(to)];
+  const made = `rgb(${[0, 1, 2].map((c) => Math.round((a[c] ?? 0) * (1 - share) + (b[c] ?? 0) * share)).join()})`;
+  blends.set(key, made);
+  return made;
+}
+
+function channels(hex: string): number[] {
+  const digits = hex.replace("#", "");
+  const full = digits.length === 3 ? [...digits].map((digit) => digit + digit).join("") : digits;
+  return [0, 2, 4].map((at) => Number.parseInt(full.slice(at, at + 2), 16) || 0);
+}
