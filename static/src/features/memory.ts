@@ -6,7 +6,6 @@
  * loaded when first asked for. Which is open stays so from trace to trace.
  */
 import { lookingAt, readingsOf } from "../layout/focus";
-import type { Player } from "../player";
 import type { Extra, Feature, Stage } from "../stage";
 import type { Focus, State } from "../model/state";
 import { el } from "../views/dom";
@@ -20,9 +19,10 @@ const LENSES: readonly (readonly [LensName, string])[] = [
   ["holders", "k"],
 ];
 
-const opened = new WeakMap<Player, LensName>();
+const opened = new WeakMap<Stage["player"], LensName>();
 
-export const memoryLenses: Feature = (stage) => {
+/** The lenses of the Memory panel. */
+export const MEMORY: Feature = (stage) => {
   const memory = stage.root.querySelector<HTMLElement>(".memory");
   const header = memory?.querySelector("header");
   return memory === null || header == null ? null : new Lenses(stage, memory, header);
@@ -88,7 +88,7 @@ class Lenses implements Extra {
   /** The pieces of the program that made the tensors that read the cell pointed at. */
   private pointAtCode(state: State, focus: Focus): void {
     if (focus.index === null || focus.tensor === null) {
-      if (this.places !== null) this.stage.code.point(null);
+      if (this.places !== null) this.stage.code.point();
       this.places = null;
       return;
     }
@@ -97,6 +97,6 @@ class Lenses implements Extra {
     if (storage === undefined || looking.byte === null) return;
     this.places = placesOf(this.stage.trace);
     const tensors = readingsOf(state, storage, looking.byte).map(({ tensor }) => tensor.id);
-    this.stage.code.point([...new Set([focus.tensor, ...tensors])].flatMap((id) => this.places?.get(id) ?? []));
+    this.stage.code.point(...[...new Set([focus.tensor, ...tensors])].flatMap((id) => this.places?.get(id) ?? []));
   }
 }

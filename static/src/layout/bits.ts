@@ -116,7 +116,8 @@ export interface Cast {
 }
 
 /** The bytes `torch.tensor(value).to(dtype)` has: rounded to the nearest, integers cut off towards zero. */
-export function cast(value: number, dtype: string): Cast {
+export function cast(exact: number | bigint, dtype: string): Cast {
+  const value = Number(exact);
   const short = shortDtype(dtype);
   const size = itemSize(short) ?? 1;
   const bytes = new Uint8Array(size);
@@ -134,7 +135,7 @@ export function cast(value: number, dtype: string): Cast {
     const width = BigInt(size * 8);
     const low = unsigned ? 0n : -(2n ** (width - 1n));
     const high = unsigned ? 2n ** width : 2n ** (width - 1n);
-    const whole = Number.isFinite(value) ? BigInt(Math.trunc(value)) : null;
+    const whole = typeof exact === "bigint" ? exact : Number.isFinite(value) ? BigInt(Math.trunc(value)) : null;
     if (whole === null || whole < low || whole >= high) return { bytes: null, dtype: short };
     let rest = BigInt.asUintN(size * 8, whole);
     for (let i = 0; i < size; i++) {

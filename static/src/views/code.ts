@@ -45,7 +45,7 @@ export class CodeView implements View {
   private list: HTMLElement = el("ol");
   private step = 0;
   private current: number | null = null;
-  private pointed: SourceRange | null = null;
+  private pointed: readonly SourceRange[] = [];
   // Both are kept, because asking while views are changing would make the browser lay out the page.
   private measures: Measures | null = null;
   private scrolled = 0;
@@ -118,13 +118,12 @@ export class CodeView implements View {
     if (this.current !== null) this.reveal(this.current);
   }
 
-  /** Marks a piece of the program, as long as the reader points at what it did. */
-  point(range: SourceRange | null): void {
+  /** Marks pieces of the program, as long as the reader points at what they did. */
+  point(...ranges: readonly (SourceRange | null)[]): void {
     const before = this.pointed;
-    this.pointed = range;
+    this.pointed = ranges.filter((range) => range !== null);
     if (this.trace === null) return;
-    for (const each of [before, range]) {
-      if (each === null) continue;
+    for (const each of [...before, ...this.pointed]) {
       for (let number = each.line; number <= each.end_line; number += 1) {
         const line = this.lines[number - 1];
         if (line !== undefined) this.paint(line, this.trace);
@@ -162,7 +161,7 @@ export class CodeView implements View {
     const text = line.tokens.map((token) => token.text).join("");
     const marks = [
       { range: trace.outcome.range, name: "fault" },
-      { range: this.pointed, name: "pointed" },
+      ...this.pointed.map((range) => ({ range, name: "pointed" })),
     ].flatMap(({ range, name }) => {
       if (range === null || number < range.line || number > range.end_line) return [];
       const indent = text.length - text.trimStart().length;

@@ -65,7 +65,11 @@ export class Field {
   private waiting = false;
   private readonly fingers = new Map<number, PointerEvent>();
 
-  constructor(say: Say) {
+  constructor(
+    say: Say,
+    /** Of the window, in pixels. */
+    private readonly highest = 420,
+  ) {
     const id = `field-${identity(this)}`;
     this.label = el("div", { class: "visually-hidden", role: "gridcell", id });
     this.window.append(this.canvas, this.overview, el("div", { role: "row" }, this.label));
@@ -82,7 +86,7 @@ export class Field {
       button("ui.lens.zoomIn", "+", () => this.zoom(STEP)),
       button("ui.lens.fit", "⤢", () => this.fit()),
     );
-    this.root = el("div", { class: "field" }, this.window, this.tools);
+    this.root = el("div", { class: "lens-field" }, this.window, this.tools);
     this.listen();
     new ResizeObserver(() => this.draw()).observe(this.window);
   }
@@ -104,7 +108,7 @@ export class Field {
     this.scale = 1;
     this.x = 0;
     this.y = 0;
-    this.window.style.setProperty("height", `${Math.min(this.height(1) + HEAD + 6, 420)}px`);
+    this.window.style.setProperty("height", `${Math.min(this.height(1) + HEAD + 6, this.highest)}px`);
   }
 
   private fit(): void {

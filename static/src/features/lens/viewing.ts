@@ -48,7 +48,7 @@ export class ViewAnswerPicture {
 
   private words(answer: ViewAnswer, wanted: readonly number[]): string {
     const { view, say } = this;
-    const shape = tuple(wanted);
+    const shape = `(${wanted.join(", ")})`;
     if (answer.stride !== null) return say("ui.lens.viewing.yes", { shape, stride: tuple(answer.stride) });
     if (answer.reason === "count") return say("ui.lens.viewing.count", { shape, wanted: numel(wanted), elements: numel(view.shape) });
     const run = answer.runs[answer.broken];

@@ -40,13 +40,13 @@ export class WhatIfLens implements Lens {
   private readonly inputs: HTMLInputElement[] = [];
 
   constructor(private readonly say: Say) {
-    this.field = new Field(say);
+    this.field = new Field(say, 250);
     this.line = new AddressLine(say);
     this.answer = new ViewAnswerPicture(say);
     this.live.append(el("p", { class: "whatif-label" }, say("ui.lens.whatif.call")), this.call, this.callNote, this.verdicts);
     const pill = el("p", { class: "whatif-pill" }, say("ui.lens.whatif.computed"));
-    const controls = el("div", { class: "whatif-controls" }, pill, this.tools(), this.sliders, this.live, this.answer.root);
-    const picture = el("div", { class: "whatif-picture" }, this.line.root, this.field.root);
+    const controls = el("div", { class: "whatif-controls" }, pill, this.tools(), this.sliders, this.live);
+    const picture = el("div", { class: "whatif-picture" }, this.line.root, this.field.root, this.answer.root);
     this.root = el("div", { class: "lens-whatif" }, controls, picture);
   }
 
