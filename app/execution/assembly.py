@@ -9,6 +9,7 @@ from ..schema import (
     SCHEMA_VERSION,
     Chunk,
     Closing,
+    DispatchRoute,
     Environment,
     Event,
     Opening,
@@ -37,6 +38,7 @@ class Assembly:
         self._views: list[TensorView] = []
         self._ranges: list[SourceRange] = []
         self._sites: list[OpSite] = []
+        self._routes: list[DispatchRoute] = []
         self._steps: list[Step] = []
         self._running: int | None = None
         self._references: References | None = None
@@ -70,6 +72,7 @@ class Assembly:
         self._views += chunk.views
         self._ranges += chunk.ranges
         self._sites += chunk.sites
+        self._routes += chunk.routes
         self._steps += chunk.steps
         self._running = chunk.running
 
@@ -102,6 +105,7 @@ class Assembly:
             views=tuple(self._views),
             ranges=tuple(self._ranges),
             sites=tuple(self._sites),
+            routes=tuple(self._routes),
             steps=steps,
             outcome=outcome,
             observer_effects=(),

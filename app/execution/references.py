@@ -45,7 +45,7 @@ class References:
         for statement in statements:
             _require(_is_place(statement.range, lines), "a statement of the program")
         self._statements = len(statements)
-        self._names = self._views = self._ranges = 0
+        self._names = self._views = self._ranges = self._routes = 0
         self._sites: list[OpSite] = []
         self._steps = self._events = 0
         self._world = World()
@@ -63,6 +63,9 @@ class References:
         for view in chunk.views:
             _require(_is_plausible(view), "a view")
         self._views += len(chunk.views)
+        for route in chunk.routes:
+            self._name(route.op)
+        self._routes += len(chunk.routes)
         for site in chunk.sites:
             self._check_site(site)
         self._sites += chunk.sites
@@ -101,6 +104,7 @@ class References:
 
     def _check_site(self, site: OpSite) -> None:
         self._name(site.op, site.api, site.node)
+        _require(site.route is None or 0 <= site.route < self._routes, "a route")
         self._range(site.range)
         _require(all(0 <= view < self._views for view in site.views), "a view")
         _require(len(site.views) == len(site.verdicts), "an output")

@@ -45,7 +45,7 @@ from .compiler import (
 )
 from .devices import AllocatorFigures, Transfer
 from .drawing import EdgeDrawing, GraphDrawing, NodeDrawing
-from .ops import ApiCall, Op, OpCall, OpSite, Verdict, op_of
+from .ops import ApiCall, DispatchRoute, DispatchStop, Op, OpCall, OpSite, Verdict, op_of
 from .run import DeviceChoice, Limits, RunRequest, TraceRequest
 from .storage import (
     StorageBytes,
@@ -95,6 +95,8 @@ __all__ = [
     "Compilation",
     "CompiledRun",
     "DeviceChoice",
+    "DispatchRoute",
+    "DispatchStop",
     "EdgeDrawing",
     "EntriesLeftOut",
     "Environment",

@@ -45,6 +45,40 @@ class OpSite(Record):
     failed: bool
     """The op raised."""
 
+    route: int | None = None
+    """Index into `routes`: its way through the dispatcher when it first ran here; null when not known."""
+
+
+class DispatchStop(Record):
+    """A dispatch key of a call, and what the op has for it."""
+
+    key: str
+    """Name of the key: `AutogradCPU`."""
+
+    kernel: Literal["kernel", "autograd", "composite", "default", "fallback", "fallthrough", "none"]
+    """What is registered: a kernel of its own, autograd's, one that decomposes into other ops, one for all
+    backends; or the key's own for all ops, one that only passes the call on, nothing."""
+
+
+class DispatchRoute(Record):
+    """The way of an op through the dispatcher. The keys were observed, the kernels looked up."""
+
+    op: int
+    """Index into `names`: the op."""
+
+    stops: tuple[DispatchStop, ...]
+    """Its keys, the one that is asked first at the front. Those of our own watching are left out."""
+
+    composite: str | None
+    """The op named as the API call, if PyTorch decomposes that into others. Looked up."""
+
+    outer: tuple[DispatchStop, ...]
+    """The keys of that op, up to the one where it becomes others; empty when the thread was not seen."""
+
+    thread_seen: bool
+    """Keys that the thread adds or leaves out (autocast, inference mode) are included; else only those of the
+    operands are known. Those of modes are with the call of the program: an op inside is past them."""
+
 
 class OpCall(Record):
     """One aten op below autograd."""

@@ -27,7 +27,7 @@ from .comparison import NEVER_COMPARED, Comparison, Fingerprint, ObserverEffect
 from .compiler import Compilation, CompiledRun, FxDrawing
 from .devices import AllocatorFigures, Transfer
 from .drawing import GraphDrawing
-from .ops import ApiCall, OpCall, OpSite
+from .ops import ApiCall, DispatchRoute, OpCall, OpSite
 from .storage import (
     StorageBytes,
     StorageFreed,
@@ -367,6 +367,9 @@ class Steps(Record):
     sites: tuple[OpSite, ...]
     """New rows of `sites`."""
 
+    routes: tuple[DispatchRoute, ...] = ()
+    """New rows of `routes`."""
+
     steps: tuple[Step, ...]
     """The steps."""
 
@@ -418,6 +421,9 @@ class Trace(Record):
 
     sites: tuple[OpSite, ...]
     """Ops at their places in the program; events hold indices."""
+
+    routes: tuple[DispatchRoute, ...] = ()
+    """Ways of ops through the dispatcher; sites hold indices."""
 
     steps: tuple[Step, ...]
     """In the order they ended; step 1 is the first of them."""

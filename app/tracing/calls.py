@@ -10,8 +10,10 @@ from typing import Any
 from . import reading, torch_private
 from .autograd import Graph
 from .backward import BackwardPasses
+from .dispatch import Routes
 from .failures import FailureNotes
 from .libraries import library_called
+from .open_calls import OpenApi, OpenOp, Origin, Place
 from .ops import (
     OpSchema,
     is_built_in,
@@ -48,47 +50,6 @@ _OURS = 1
 """Dispatch modes while the program has none of its own."""
 _HOOKS = frozenset({"register_hook", "register_post_accumulate_grad_hook", "retain_grad"})
 _NOT_AN_API = frozenset({"__get__", "__set__", "__delete__"})
-
-Place = tuple[int | None, int | None]
-"""Range of a sub-expression of the program, and name of the library it runs inside, both as indices."""
-
-Origin = tuple[Any, int | None] | None
-"""View key and storage id of the tensor a new one was made from; None: made from nothing."""
-
-
-class _Api:
-    """An API call that is open."""
-
-    __slots__ = ("events", "name", "name_before", "place", "place_before", "serial_before")
-
-    def __init__(self, name: str, where: Place, events: int, calls: "Calls") -> None:
-        self.name = name
-        self.place = where
-        self.events = events
-        self.name_before = calls.api_now
-        self.place_before = calls.place
-        self.serial_before = calls.range_serial
-
-
-class _Op:
-    """An op that is running. Its operands are held by the call itself as long as this is."""
-
-    __slots__ = ("api", "backward", "event", "given", "newcomers", "node", "place", "plain", "rows", "schema")
-
-    def __init__(self, schema: OpSchema, given: list[Any], plain: bool) -> None:
-        self.schema = schema
-        self.plain = plain
-        """No Python code can run within it."""
-        self.node: int | None = None
-        self.backward = False
-        self.api: int | None = None
-        self.place: Place = (None, None)
-        self.given = given
-        self.rows: list[TensorRow] = []
-        self.newcomers: list[TensorRow] = []
-        """Operands that no op returned before."""
-        self.event: dict[str, Any] | None = None
-        """Its event; None in a step that is folded."""
 
 
 class Calls(Quiet):
@@ -134,6 +95,7 @@ class Calls(Quiet):
         self.exported: dict[int, TensorRow] = {}
         self.backward_roots_seen = True
         self._young: list[StorageRow] = []
+        self._routes = Routes(stream)
 
     # -- where the program is
 
@@ -149,8 +111,12 @@ class Calls(Quiet):
                 if found is None:
                     inside = library_called(sys._getframe(1), program)
                     name = None if inside is None else self._stream.name(inside)
-                    found = self._places[key] = (self._locate(code, frame.f_lasti), name)
-                return found
+                    found = (self._locate(code, frame.f_lasti), name)
+                    if found[0] is not None:
+                        self._places[key] = found
+                if found[0] is not None:
+                    return found
+                # What dynamo made of a function has no columns: its graph runs for the call of it.
             frame, called = frame.f_back, code  # type: ignore[assignment]
         return (None, None)
 
@@ -239,7 +205,7 @@ class Calls(Quiet):
         except Exception as fault:
             self.failures.internal(fault)
 
-    def _api_began(self, func: Any) -> _Api | None:
+    def _api_began(self, func: Any) -> OpenApi | None:
         name = getattr(func, "__name__", None) or str(func)
         if name in _NOT_AN_API:
             attribute = getattr(getattr(func, "__self__", None), "__name__", name)
@@ -249,12 +215,13 @@ class Calls(Quiet):
                 name = attribute
             else:
                 return None
-        token = _Api(name, self.where(), self.ops_heard, self)
+        token = OpenApi(name, self.where(), self.ops_heard, self)
         self.api_now = self._stream.name(name)
         self.place, self.range_serial = token.place, self.serial
+        self._routes.note_thread(token.place[0], self.api_now)
         return token
 
-    def _api_ended(self, token: _Api, args: Any, kwargs: Any, out: Any) -> None:
+    def _api_ended(self, token: OpenApi, args: Any, kwargs: Any, out: Any) -> None:
         ledger = self._ledger
         returned = tensors_returned(out)
         if token.name in _BACKWARD:
@@ -357,14 +324,14 @@ class Calls(Quiet):
         finally:
             self.speak(heard)
 
-    def _op_began(self, schema: OpSchema, args: Any, kwargs: Any) -> "_Op":
+    def _op_began(self, schema: OpSchema, args: Any, kwargs: Any) -> OpenOp:
         ledger, touched = self._ledger, self.touched
         self.ops_heard += 1
         if self._young:
             ledger.expire(self._young)
             self._young.clear()
         given, plain = operands(args, kwargs)
-        op = _Op(schema, given, plain and schema.native)
+        op = OpenOp(schema, given, plain and schema.native)
         rows = op.rows
         for t in given:
             row = ledger.tensor(t)
@@ -398,21 +365,31 @@ class Calls(Quiet):
             self._stream.events.append(op.event)
         return op
 
-    def _site(self, op: "_Op", views: Any, verdicts: Any, writes: Any, *, failed: bool) -> Any:
+    def _site(self, op: OpenOp, views: Any, verdicts: Any, writes: Any, *, failed: bool) -> Any:
         where, inside = op.place
         return (
-            (self._stream.name(op.schema.name), op.api, where, views, verdicts, writes, op.node, failed),
+            (
+                self._stream.name(op.schema.name),
+                op.api,
+                where,
+                views,
+                verdicts,
+                writes,
+                op.node,
+                failed,
+                op.route,
+            ),
             inside if op.node is None else None,
         )
 
-    def _settle(self, op: "_Op", site: Any) -> None:
+    def _settle(self, op: OpenOp, site: Any) -> None:
         """The op is over: what came of it."""
         if op.event is not None:
             # A step may have ended within the op and taken the event along: then what it needs is an index.
             told = type(op.event["site"]) is int
             op.event["site"] = self._stream.site(site) if told else site
 
-    def _op_ended(self, op: "_Op", args: Any, kwargs: Any, out: Any) -> None:
+    def _op_ended(self, op: OpenOp, args: Any, kwargs: Any, out: Any) -> None:
         ledger, schema, rows, touched = self._ledger, op.schema, op.rows, self.touched
         writes: list[TensorRow] = []
         if schema.written:
@@ -457,12 +434,20 @@ class Calls(Quiet):
         if op.event is not None:
             op.event["outputs"] = outputs
             written = tuple(sorted({rows.index(row) for row in writes})) if writes else ()
+            self._find_route(op, out)
             self._settle(op, self._site(op, tuple(views), tuple(verdicts), written, failed=False))
             if op.backward:
                 self._backward.made([(t, ledger.tensor(t)) for t in tensors_returned(out)])
         self.failures.made(outputs, op.place[0])
 
-    def _op_raised(self, op: "_Op", error: BaseException, args: Any, kwargs: Any) -> None:
+    def _find_route(self, op: OpenOp, out: Any) -> None:
+        key = (op.place[0], op.api, op.schema.name)
+        if key in self._routes.known:
+            op.route = self._routes.known[key]
+        elif op.schema.native:
+            op.route = self._routes.of(key, op.given, tensors_returned(out), backward=op.backward)
+
+    def _op_raised(self, op: OpenOp, error: BaseException, args: Any, kwargs: Any) -> None:
         try:
             self._settle(op, self._site(op, (), (), (), failed=True))
             for row in op.rows:
@@ -471,7 +456,7 @@ class Calls(Quiet):
             self.failures.internal(fault)
         self._raised(error, args, kwargs, op=op.schema.name, node=op.node)
 
-    def _origin(self, op: "_Op") -> Origin:
+    def _origin(self, op: OpenOp) -> Origin:
         """The first operand, as it looked when last read; what that was made from, if in this statement."""
         if not op.rows:
             return None

@@ -49,7 +49,8 @@ class Stream:
         self._name_rows: list[str] = []
         self._range_rows: list[tuple[int, int, int, int]] = []
         self._sites: dict[tuple[Any, ...], int] = {}
-        self._new: dict[str, list[Any]] = {"names": [], "views": [], "ranges": [], "sites": []}
+        self._routes: dict[tuple[Any, ...], int] = {}
+        self._new: dict[str, list[Any]] = _no_rows()
         self._credit, self._credit_at = _BURST, time.monotonic()
 
     # -- tables
@@ -101,6 +102,23 @@ class Stream:
             self._new["sites"].append(row)
             if inside is not None:
                 self.events.append({"kind": "inside", "site": index, "module": self._name_rows[inside]})
+        return index
+
+    def route(self, key: tuple[Any, ...]) -> int:
+        """Index of a way through the dispatcher: op, stops, composite, its stops, thread seen."""
+        index = self._routes.get(key)
+        if index is None:
+            index = self._routes[key] = len(self._routes)
+            op, stops, composite, outer, seen = key
+            self._new["routes"].append(
+                {
+                    "op": self.name(op),
+                    "stops": _stops(stops),
+                    "composite": composite,
+                    "outer": _stops(outer),
+                    "thread_seen": seen,
+                }
+            )
         return index
 
     def name_row(self, index: int) -> str:
@@ -167,7 +185,7 @@ class Stream:
         self._send_chunk({"kind": "steps", **self._new, "steps": self._steps, "running": running})
         self._steps = []
         self._pending_events = 0
-        self._new = {"names": [], "views": [], "ranges": [], "sites": []}
+        self._new = _no_rows()
 
     def close(self, outcome: Event, fingerprint: Event | None) -> None:
         """Send what is left and the closing. Events after the last step travel with it."""
@@ -207,4 +225,12 @@ VIEW_FIELDS = (
     "is_leaf",
 )
 
-SITE_FIELDS = ("op", "api", "range", "views", "verdicts", "writes", "node", "failed")
+SITE_FIELDS = ("op", "api", "range", "views", "verdicts", "writes", "node", "failed", "route")
+
+
+def _stops(pairs: tuple[tuple[str, str], ...]) -> list[dict[str, str]]:
+    return [{"key": name, "kernel": kernel} for name, kernel in pairs]
+
+
+def _no_rows() -> dict[str, list[Any]]:
+    return {"names": [], "views": [], "ranges": [], "sites": [], "routes": []}

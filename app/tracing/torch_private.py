@@ -164,6 +164,37 @@ dispatch_keys: Callable[[Any], Any] | None = find(
 )
 
 
+keys_included: Callable[[], Any] = find(
+    torch._C, "_dispatch_tls_local_include_set", lambda: None, "dispatch keys that a thread adds"
+)
+keys_excluded: Callable[[], Any] = find(
+    torch._C, "_dispatch_tls_local_exclude_set", lambda: None, "dispatch keys that a thread leaves out"
+)
+dispatch_table: Callable[[str], str] | None = find(
+    torch._C, "_dispatch_dump_table", None, "kernels of an op for each dispatch key"
+)
+_schemas_of: Callable[[str], Any] = find(
+    torch._C, "_jit_get_schemas_for_operator", lambda name: (), "ops that PyTorch decomposes"
+)
+_has_kernel: Callable[[str, str], bool] = find(
+    torch._C, "_dispatch_has_kernel_for_dispatch_key", lambda name, key: False, "ops that PyTorch decomposes"
+)
+
+
+def overloads(name: str) -> list[str]:
+    """Full names of an op's overloads; none for a name that is no op's."""
+    schemas = _schemas_of(name)
+    return [f"{s.name}.{s.overload_name}" if s.overload_name else str(s.name) for s in schemas]
+
+
+def is_composite(overload: str) -> bool:
+    """PyTorch decomposes an op into others, autograd included."""
+    try:
+        return _has_kernel(overload, "CompositeImplicitAutograd")
+    except RuntimeError:  # a name of TorchScript's that the dispatcher does not know
+        return False
+
+
 inductor_wrapper: Any = find(
     torch, "_TorchCompileInductorWrapper", None, "an early word that inductor cannot run in a sandbox"
 )

@@ -37,6 +37,10 @@ export interface Trace {
    */
   sites: OpSite[];
   /**
+   * Ways of ops through the dispatcher; sites hold indices.
+   */
+  routes?: DispatchRoute[];
+  /**
    * In the order they ended; step 1 is the first of them.
    */
   steps: Step[];
@@ -237,6 +241,56 @@ export interface OpSite {
    * The op raised.
    */
   failed: boolean;
+  /**
+   * Index into `routes`: its way through the dispatcher when it first ran here; null when not known.
+   */
+  route?: number | null;
+}
+/**
+ * The way of an op through the dispatcher. The keys were observed, the kernels looked up.
+ *
+ * This interface was referenced by `Trace`'s JSON-Schema
+ * via the `definition` "DispatchRoute".
+ */
+export interface DispatchRoute {
+  /**
+   * Index into `names`: the op.
+   */
+  op: number;
+  /**
+   * Its keys, the one that is asked first at the front. Those of our own watching are left out.
+   */
+  stops: DispatchStop[];
+  /**
+   * The op named as the API call, if PyTorch decomposes that into others. Looked up.
+   */
+  composite: string | null;
+  /**
+   * The keys of that op, up to the one where it becomes others; empty when the thread was not seen.
+   */
+  outer: DispatchStop[];
+  /**
+   * Keys that the thread adds or leaves out (autocast, inference mode) are included; else only those of the
+   * operands are known. Those of modes are with the call of the program: an op inside is past them.
+   */
+  thread_seen: boolean;
+}
+/**
+ * A dispatch key of a call, and what the op has for it.
+ *
+ * This interface was referenced by `Trace`'s JSON-Schema
+ * via the `definition` "DispatchStop".
+ */
+export interface DispatchStop {
+  /**
+   * Name of the key: `AutogradCPU`.
+   */
+  key: string;
+  /**
+   * What is registered: a kernel of its own, autograd's, one that decomposes into other ops, one for all
+   * backends; or the key's own for all ops, one that only passes the call on, nothing.
+   */
+  kernel: "kernel" | "autograd" | "composite" | "default" | "fallback" | "fallthrough" | "none";
 }
 /**
  * One execution of one statement, or many of them folded.
