@@ -23,7 +23,7 @@ def main() -> int:
     """Choose, then execute the zygote in place of this process."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("control", type=int, help="descriptor of the socket to the server")
-    parser.add_argument("--profile", choices=get_args(ProfileChoice), default="auto")
+    parser.add_argument("--profile", choices=(*get_args(ProfileChoice), "cuda"), default="auto")
     options = parser.parse_args()
     try:
         chosen = choose(options.profile)

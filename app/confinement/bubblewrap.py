@@ -12,6 +12,7 @@ import shutil
 import sys
 from collections.abc import Sequence
 
+from . import gpu
 from .jail import PACKAGE
 from .landlock import FILES, LIBRARIES
 
@@ -35,7 +36,7 @@ def program() -> str | None:
     return shutil.which("bwrap", path="/usr/local/bin:/usr/bin:/bin")
 
 
-def around(command: Sequence[str]) -> list[str] | None:
+def around(command: Sequence[str], *, cuda: bool = False) -> list[str] | None:
     """The command that runs `command` inside; None where bubblewrap is not installed.
 
     Descriptors that can be inherited reach it. It is in no new session: the zygote's is its own already,
@@ -47,6 +48,10 @@ def around(command: Sequence[str]) -> list[str] | None:
     # A user namespace has one uid; root does without, so that each slot can have its own.
     who = _OF_ROOT if os.geteuid() == 0 else ("--unshare-user",)
     binds = [word for path in _visible() for word in ("--ro-bind-try", path, path)]
+    if cuda:
+        files = [path for path in gpu.LIBRARY_FILES if not path.startswith("/proc/")]
+        binds += [word for path in files for word in ("--ro-bind-try", path, path)]
+        binds += [word for node in gpu.nodes() for word in ("--dev-bind-try", node, node)]
     return [
         bwrap,
         *_NAMESPACES,

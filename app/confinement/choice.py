@@ -13,7 +13,7 @@ import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from ..profiles import Profile, ProfileChoice
+from ..profiles import AskedProfile, Profile, leads_to_a_gpu
 from . import bubblewrap, landlock, seccomp
 from .jail import NotConfined, building
 from .trial import LIMIT_S
@@ -34,7 +34,7 @@ class Chosen:
     """Descriptor of a file in memory, inherited by what is executed next. None for `none`."""
 
 
-def choose(choice: ProfileChoice) -> Chosen:
+def choose(choice: AskedProfile) -> Chosen:
     """Try what was asked for; of `auto` the strongest that holds.
 
     Raises:
@@ -61,15 +61,17 @@ def command(chosen: Chosen, module: str, arguments: Sequence[str] = ()) -> list[
     if chosen.filter is not None:
         told += ["--filter", str(chosen.filter)]
     inner = [*_PYTHON, module, *arguments, *told]
-    if chosen.profile != "strict+bwrap":
+    if not chosen.profile.endswith("+bwrap"):
         return inner
-    wrapped = bubblewrap.around(inner)
+    wrapped = bubblewrap.around(inner, cuda=leads_to_a_gpu(chosen.profile))
     if wrapped is None:
         raise NotConfined("bubblewrap", "bwrap is not installed")
     return wrapped
 
 
-def _candidates(choice: ProfileChoice) -> tuple[Profile, ...]:
+def _candidates(choice: AskedProfile) -> tuple[Profile, ...]:
+    if choice == "cuda":
+        return ("cuda+bwrap", "cuda") if bubblewrap.program() else ("cuda",)
     if choice == "auto":
         return ("strict+bwrap", "strict", "sealed") if bubblewrap.program() else ("strict", "sealed")
     assert choice != "none"
@@ -79,7 +81,8 @@ def _candidates(choice: ProfileChoice) -> tuple[Profile, ...]:
 def _tried(profile: Profile) -> Chosen:
     sealed = profile == "sealed"
     abi = 0 if sealed else building("landlock", landlock.abi_of_kernel)
-    compiled = building("seccomp", lambda: seccomp.build(sealed=sealed, landlock_abi=abi))
+    cuda = leads_to_a_gpu(profile)
+    compiled = building("seccomp", lambda: seccomp.build(sealed=sealed, landlock_abi=abi, cuda=cuda))
     chosen = Chosen(profile, _in_memory(compiled.instructions))
     try:
         _try(chosen)

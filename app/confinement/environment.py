@@ -10,6 +10,9 @@ from dataclasses import dataclass
 
 from .layers import Confinee
 
+OF_CUDA = ("CUDA_VISIBLE_DEVICES", "CUDA_DEVICE_ORDER", "CUDA_CACHE_DISABLE", "CUDA_MODULE_LOADING")
+"""What the driver's library reads when a context is made, in the child."""
+
 
 @dataclass(frozen=True)
 class EmptyEnvironment:
@@ -18,6 +21,9 @@ class EmptyEnvironment:
     inductor_cache: str
     """An existing directory: torch._inductor makes its cache directory at first use of an
     optimizer, and a refused mkdir would fail a program that never asked for a compiler."""
+
+    cuda: bool = False
+    """The variables that say which devices there are, and that nothing is to be written, stay."""
 
     name = "environment"
 
@@ -33,6 +39,8 @@ class EmptyEnvironment:
             "LANG": "C.UTF-8",
             "TORCHINDUCTOR_CACHE_DIR": self.inductor_cache,
         }
+        if self.cuda:
+            wanted.update({name: os.environ[name] for name in OF_CUDA if name in os.environ})
         if dict(os.environ) != wanted:
             os.environ.clear()
             os.environ.update(wanted)

@@ -14,11 +14,12 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TypeVar
 
-from ..profiles import REQUIRED_LAYERS, Profile
+from ..profiles import REQUIRED_LAYERS, Profile, leads_to_a_gpu
 from . import identity, landlock, seccomp
 from .courtesy import Courtesy
 from .descriptors import OwnDescriptors
 from .environment import EmptyEnvironment
+from .gpu import RlimitsWithoutAddressSpace
 from .layers import Confinee, Layer
 from .lifetime import DiesWithZygote
 from .privileges import NoNewPrivileges
@@ -110,18 +111,19 @@ def build(profile: Profile, must_stay_readable: Sequence[str], *, compiled: byte
     """
     files = calls = None
     sealed = profile == "sealed"
-    if profile in ("strict", "strict+bwrap"):
-        files = building("landlock", lambda: landlock.build([PACKAGE]))
+    cuda = leads_to_a_gpu(profile)
+    if cuda or profile in ("strict", "strict+bwrap"):
+        files = building("landlock", lambda: landlock.build([PACKAGE], cuda=cuda))
     if profile != "none":
         abi = 0 if files is None else files.abi
-        calls = building("seccomp", lambda: _filter(compiled, sealed=sealed, landlock_abi=abi))
+        calls = building("seccomp", lambda: _filter(compiled, sealed=sealed, landlock_abi=abi, cuda=cuda))
     who, warning = identity.choose(must_stay_readable)
-    environment = EmptyEnvironment(inductor_cache=PACKAGE)
+    environment = EmptyEnvironment(inductor_cache=PACKAGE, cuda=cuda)
     wanted: tuple[Layer | None, ...] = (
         OwnDescriptors(spared=None if files is None else files.ruleset.fileno()),
         environment,
         Courtesy(),
-        Rlimits(),
+        RlimitsWithoutAddressSpace() if cuda else Rlimits(),
         who,
         DiesWithZygote(),
         NoNewPrivileges(),
@@ -148,7 +150,9 @@ def building(name: str, build_layer: Callable[[], Built]) -> Built:
         raise NotConfined(name, str(fault)) from fault
 
 
-def _filter(compiled: bytes | None, *, sealed: bool, landlock_abi: int) -> seccomp.SyscallAllowList:
+def _filter(
+    compiled: bytes | None, *, sealed: bool, landlock_abi: int, cuda: bool
+) -> seccomp.SyscallAllowList:
     if compiled is None:
-        return seccomp.build(sealed=sealed, landlock_abi=landlock_abi)
-    return seccomp.of(compiled, seccomp.name_of(sealed=sealed))
+        return seccomp.build(sealed=sealed, landlock_abi=landlock_abi, cuda=cuda)
+    return seccomp.of(compiled, seccomp.name_of(sealed=sealed, cuda=cuda))

@@ -17,6 +17,7 @@ from dataclasses import dataclass
 
 import landlockpy
 
+from . import gpu
 from .layers import Confinee
 
 FILES = (
@@ -42,7 +43,7 @@ class ReadOnlyFiles:
 
     ruleset: landlockpy.Ruleset
 
-    name = "landlock"
+    name: str = "landlock"
 
     @property
     def abi(self) -> int:
@@ -68,11 +69,12 @@ def abi_of_kernel() -> int:
         ruleset.close()
 
 
-def build(extra_directories: Sequence[str]) -> ReadOnlyFiles:
+def build(extra_directories: Sequence[str], *, cuda: bool = False) -> ReadOnlyFiles:
     """Build the read-only ruleset from this interpreter's own paths.
 
     Args:
         extra_directories: More directories to read, such as our own package.
+        cuda: The driver of a GPU is reached as well: its nodes are opened, written and answer ioctl(2).
 
     Raises:
         OSError: The kernel has no Landlock, or it is switched off.
@@ -85,7 +87,13 @@ def build(extra_directories: Sequence[str]) -> ReadOnlyFiles:
         if os.path.exists(file):
             also = landlockpy.AccessFS.WRITE_FILE if file == "/dev/null" else 0
             ruleset.allow_path(file, landlockpy.AccessFS.READ_FILE | also)
-    return ReadOnlyFiles(ruleset)
+    if cuda:
+        for path in filter(os.path.exists, gpu.LIBRARY_FILES):
+            ruleset.allow_path(path, reading if os.path.isdir(path) else landlockpy.AccessFS.READ_FILE)
+        for node in gpu.nodes():
+            allowed = landlockpy.AccessFS.READ_FILE | landlockpy.AccessFS.WRITE_FILE
+            ruleset.allow_path(node, allowed | (landlockpy.AccessFS.IOCTL_DEV & ruleset.handled_fs))
+    return ReadOnlyFiles(ruleset, "landlock for cuda" if cuda else "landlock")
 
 
 def _ruleset() -> landlockpy.Ruleset:

@@ -7,6 +7,7 @@ a permission that is there. Attacks by the hundred belong to the tests.
 
 import ctypes
 import errno
+import fcntl
 import mmap
 import os
 import platform
@@ -149,6 +150,11 @@ def _x32() -> None:
     _raw(_X32_GETPID)
 
 
+def _driver() -> None:
+    """A request of a GPU's driver, to a descriptor that is none of its."""
+    fcntl.ioctl(0, 0x46D6, b"")
+
+
 PROBES: dict[str, Callable[[], object]] = {
     "read other files": lambda: _open("/etc/passwd"),
     "list directories": lambda: os.listdir("/"),
@@ -168,6 +174,8 @@ PROBES: dict[str, Callable[[], object]] = {
     "read its parent's memory": lambda: _raw("process_vm_readv", os.getppid(), 0, 0, 0, 0, 0),
     "take any amount of memory": lambda: bytearray(ASKED_BYTES),
     "share memory": lambda: mmap.mmap(-1, 4096),
+    "call the driver of a GPU": _driver,
+    "open the driver of a GPU": lambda: _open("/dev/nvidiactl"),
     "share memory by System V": _shared_memory,
     "set its own limits": _own_limits,
     "become dumpable": _dumpable,
@@ -179,6 +187,9 @@ PROBES: dict[str, Callable[[], object]] = {
     "execute another program": _execute,
 }
 """What a confined process could do if the probe does not hold. `execute` is last: see there."""
+
+OPEN_FOR_CUDA = frozenset({"share memory", "call the driver of a GPU", "open the driver of a GPU"})
+"""Those that need not hold in a profile that leads to a GPU."""
 
 LAST_OF_ALL = "make system calls of a 32-bit program"
 """Ends the process where the wall stands."""

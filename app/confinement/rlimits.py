@@ -25,12 +25,17 @@ class Rlimits:
     def enter(self, child: Confinee) -> None:
         """Set every limit; a lower one that is already in force stays."""
         limit(resource.RLIMIT_AS, _address_space_bytes() + child.memory_bytes)
-        limit(resource.RLIMIT_CPU, child.cpu_s, child.cpu_s + 1)
-        limit(resource.RLIMIT_FSIZE, 0)
-        limit(resource.RLIMIT_NOFILE, DESCRIPTORS)
-        limit(resource.RLIMIT_CORE, 0)
-        limit(resource.RLIMIT_MEMLOCK, 0)
-        limit(resource.RLIMIT_MSGQUEUE, 0)
+        bound_all(child.cpu_s, DESCRIPTORS)
+
+
+def bound_all(cpu_s: int, descriptors: int) -> None:
+    """Set the limits that are no limits of memory."""
+    limit(resource.RLIMIT_CPU, cpu_s, cpu_s + 1)
+    limit(resource.RLIMIT_FSIZE, 0)
+    limit(resource.RLIMIT_NOFILE, descriptors)
+    limit(resource.RLIMIT_CORE, 0)
+    limit(resource.RLIMIT_MEMLOCK, 0)
+    limit(resource.RLIMIT_MSGQUEUE, 0)
 
 
 def limit(which: int, soft: int, hard: int | None = None) -> None:
@@ -42,5 +47,14 @@ def limit(which: int, soft: int, hard: int | None = None) -> None:
 
 
 def _address_space_bytes() -> int:
+    return _pages(0) * resource.getpagesize()
+
+
+def data_bytes() -> int:
+    """What this process has of what RLIMIT_DATA counts, stack included."""
+    return _pages(5) * resource.getpagesize()
+
+
+def _pages(field: int) -> int:
     with open("/proc/self/statm", "rb") as statm:
-        return int(statm.read().split()[0]) * resource.getpagesize()
+        return int(statm.read().split()[field])

@@ -20,7 +20,7 @@ from dataclasses import dataclass
 from types import ModuleType
 from typing import Any
 
-from . import kernel, syscalls
+from . import gpu, kernel, syscalls
 from .layers import Confinee
 
 _STAND_IN = 0x5AFEB0B0
@@ -76,12 +76,13 @@ class SyscallAllowList:
         kernel.prctl(kernel.PR_SET_SECCOMP, kernel.SECCOMP_MODE_FILTER, pointer)
 
 
-def build(*, sealed: bool, landlock_abi: int = 0) -> SyscallAllowList:
+def build(*, sealed: bool, landlock_abi: int = 0, cuda: bool = False) -> SyscallAllowList:
     """Compile the allow-list.
 
     Args:
         sealed: Refuse every call that names a path.
         landlock_abi: What the kernel's Landlock can; what it cannot yet is refused here.
+        cuda: Calls that the driver of a GPU needs are allowed as well.
 
     Raises:
         OSError: libseccomp is missing, or refused a rule that must stand.
@@ -109,12 +110,15 @@ def build(*, sealed: bool, landlock_abi: int = 0) -> SyscallAllowList:
         add(library.ERRNO(answer), call)
     for call, *conditions in _by_argument(library.EQ, library.MASKED_EQ):
         add(library.ALLOW, call, *conditions)
-    return _compiled(rules, name_of(sealed=sealed))
+    if cuda:
+        for call, *conditions in _for_the_driver(library.EQ, library.MASKED_EQ):
+            add(library.ALLOW, call, *conditions)
+    return _compiled(rules, name_of(sealed=sealed, cuda=cuda))
 
 
-def name_of(*, sealed: bool) -> str:
+def name_of(*, sealed: bool, cuda: bool = False) -> str:
     """The layer's name."""
-    return "sealed seccomp" if sealed else "seccomp"
+    return "sealed seccomp" if sealed else "seccomp for cuda" if cuda else "seccomp"
 
 
 def _library() -> ModuleType:
@@ -143,6 +147,16 @@ def _by_argument(equal: int, masked: int) -> Iterator[tuple[Any, ...]]:
         yield "prctl", (0, equal, option)
     for request in syscalls.IOCTL_REQUESTS:
         yield "ioctl", (1, equal, request)
+
+
+def _for_the_driver(equal: int, masked: int) -> Iterator[tuple[Any, ...]]:
+    """What CUDA calls beside: as `_by_argument`."""
+    yield "ioctl", (1, masked, 0xFF00, gpu.MAGIC << 8)
+    for request in gpu.UVM_REQUESTS:
+        yield "ioctl", (1, equal, request)
+    yield "mmap", (3, masked, syscalls.MAP_SHARED | syscalls.MAP_HUGETLB, syscalls.MAP_SHARED)
+    for call in syscalls.OF_CUDA:
+        yield (call,)
 
 
 def _compiled(rules: Any, name: str) -> SyscallAllowList:

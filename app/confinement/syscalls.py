@@ -76,5 +76,8 @@ PRCTL_OPTIONS = (3, 15, 16, 21, 39, 0x53564D41)
 IOCTL_REQUESTS = (0x5401, 0x5413, 0x541B, 0x5421, 0x5450, 0x5451)
 """TCGETS, TIOCGWINSZ, FIONREAD, FIONBIO, FIONCLEX, FIOCLEX."""
 
+OF_CUDA = ("get_mempolicy", "mbind")
+"""Harmless calls that the driver's library makes of its own memory and threads, for profiles with a GPU."""
+
 SIGNALS_TO_ITSELF = ("kill", "tgkill", "rt_sigqueueinfo", "rt_tgsigqueueinfo")
 """Allowed when the first argument is the caller's own pid."""

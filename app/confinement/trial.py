@@ -13,6 +13,7 @@ import select
 import signal
 import time
 
+from ..profiles import leads_to_a_gpu
 from . import kernel, probes
 from .descriptors import RESULT
 from .jail import Jail, NotConfined
@@ -46,16 +47,17 @@ def try_once(jail: Jail, *, limit_s: float = LIMIT_S) -> None:
         os.close(reading)
         os.kill(pid, signal.SIGKILL)
         code = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
-    _judge(words, code, in_time)
+    _judge(words, code, in_time, probes.OPEN_FOR_CUDA if leads_to_a_gpu(jail.profile) else frozenset())
 
 
-def _judge(words: str, code: int, in_time: bool) -> None:
+def _judge(words: str, code: int, in_time: bool, may_be_open: frozenset[str]) -> None:
     if not in_time:
         raise NotConfined("trial", "the self-test did not end in time")
     lines = words.splitlines()
     if lines[:1] == ["failed"]:
         raise NotConfined(*(lines[1:3] if len(lines) >= 3 else ("trial", words)))
-    still_open = [name for name in (*probes.PROBES, probes.LAST_OF_ALL) if f"held {name}" not in lines]
+    must_hold = [name for name in (*probes.PROBES, probes.LAST_OF_ALL) if name not in may_be_open]
+    still_open = [name for name in must_hold if f"held {name}" not in lines]
     if still_open == [probes.LAST_OF_ALL] and code in probes.ENDED_BY:
         return
     if still_open:
