@@ -1,7 +1,7 @@
 # What people run. Every target brings its own set-up: the first `make serve` installs everything,
 # the next ones find the stamps of tools/stamp.py unchanged and need no network.
 .DEFAULT_GOAL := help
-.PHONY: help serve setup venv frontend check lint contracts tsc stale python-tests node-tests \
+.PHONY: test-gpu compare-devices help serve setup venv frontend check lint contracts tsc stale python-tests node-tests \
         test slow-tests attacks fuzz browser browser-tests types record bench oracle check-torch lock wheel clean
 
 HOST ?= 127.0.0.1
@@ -72,6 +72,12 @@ attacks: frontend ## run every attack on the sandbox in every configuration this
 
 fuzz: frontend ## run thousands of random programs; COUNT= of each sort, what breaks is in build/fuzz
 	@$(RUN) -m tests.fuzzing --count "$(or $(COUNT),1000)"
+
+test-gpu: frontend ## the tests of a real GPU; left out, with the reason, where there is none
+	@$(BIN)/pytest -q -rs -p no:playwright -m gpu tests/devices
+
+compare-devices: venv ## every device case on the CPU, the simulated device and a real one; prints what differs
+	@$(RUN) -m tests.devices.comparing
 
 types: frontend ## write the JSON Schema and the TypeScript types from the records
 	@$(RUN) tools/generate_types.py

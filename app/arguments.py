@@ -86,7 +86,12 @@ def _serve_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--lessons", metavar="DIR", type=Path, help="lessons to serve instead of the built-in"
     )
-    parser.add_argument("--device", choices=DEVICES, default="auto", help="device programs may use")
+    parser.add_argument(
+        "--device",
+        choices=DEVICES,
+        help="what programs may use besides the CPU (DEVICE; auto, which is simulated-cuda); cuda: this "
+        "machine's GPU as well, which takes walls down for the programs that use it",
+    )
     parser.add_argument(
         "--require-sandbox",
         action="store_true",

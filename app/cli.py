@@ -18,9 +18,8 @@ from rich.console import Console
 from .arguments import EXIT_NO_SANDBOX, options_of
 from .check import check_lessons
 from .drawing import draw
-from .errors import AppError, DeviceUnavailable, SandboxUnavailable
+from .errors import AppError, SandboxUnavailable
 from .execution import trace_once
-from .execution.pool import DEVICES as DEVICES_CONFINED
 from .explaining import explain
 from .local import LocalRun, NothingTraced, decode_source, trace_here
 from .messages import Language, text_of
@@ -106,8 +105,8 @@ def _serve(options: argparse.Namespace) -> int:
     os.environ.update({name: str(value) for name, value in given.items() if value is not None})
     if options.require_sandbox:
         os.environ["REQUIRE_SANDBOX"] = "1"
-    if options.device not in ("auto", *DEVICES_CONFINED):
-        raise DeviceUnavailable(options.device, DEVICES_CONFINED)
+    if options.device is not None:
+        os.environ["DEVICE"] = options.device
     settings = Settings.from_env()
     if settings.unsafe_no_sandbox:
         print(text_of("en", "cli.unsafe", {}), file=sys.stderr)
@@ -115,6 +114,8 @@ def _serve(options: argparse.Namespace) -> int:
         raise _Usage(f"{settings.lessons} is not a folder")
     if settings.require_sandbox:
         trace_once(TraceRequest(source=""), settings.limits, profile=settings.profile)
+    if settings.device == "cuda":
+        _run_confined(options, TraceRequest(source="", device="cuda"), settings, settings.limits)
     configure(settings.log, logging.WARNING if settings.host == "127.0.0.1" else logging.INFO)
     uvicorn.run(
         "tensor_anatomy.main:create_app",
@@ -179,7 +180,14 @@ def _run_confined(
     options: argparse.Namespace, request: TraceRequest, settings: Settings, limits: Limits
 ) -> Trace:
     try:
-        return trace_once(request, limits, profile=settings.sandbox, compare=settings.compare)
+        return trace_once(
+            request,
+            limits,
+            profile=settings.sandbox,
+            compare=settings.compare,
+            gpus=settings.cuda_visible_devices,
+            cuda_fraction=settings.cuda_memory_fraction,
+        )
     except SandboxUnavailable as e:
         raise SandboxUnavailable(f"{e.reason}\n{text_of(_language(options), 'cli.no-sandbox', {})}") from e
 

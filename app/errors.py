@@ -113,8 +113,10 @@ class DeviceUnavailable(AppError):
 
     code = "device-unavailable"
 
-    def __init__(self, device: str, available: tuple[str, ...]) -> None:
+    def __init__(self, device: str, available: tuple[str, ...], reason: str | None = None) -> None:
+        why = "" if reason is None else f": {reason}"
         super().__init__(
-            f"The device {device!r} is not available here. Choose one of: auto, {', '.join(available)}."
+            f"The device {device!r} is not available here{why}. Choose one of: auto, {', '.join(available)}."
         )
         self.device = device
+        self.reason = reason

@@ -12,18 +12,20 @@ import structlog
 from fastapi import FastAPI
 
 from .drawing import draw
-from .errors import SandboxUnavailable
-from .execution import Pool, Turns, ZygoteClient
+from .errors import DeviceUnavailable, SandboxUnavailable
+from .execution import Fleet, Pool, PoolStatus, Turns, ZygoteClient
+from .execution.running import WITHOUT_A_GPU
 from .explaining import explain, with_comparison
 from .leaving import on_leaving
 from .lessons.catalog import BUILT_IN, load
+from .profiles import LOOSENED_FOR_CUDA
 from .results import Shared, Store, code_fingerprint, key_of
 from .schema import Chunk, Limits, Trace, TraceRequest
 from .settings import Settings
 from .web.app import WebSettings, build
 from .web.clients import networks
 from .web.metrics import Measured, Metrics
-from .web.runner import QueueStatus, Runner, RunnerStatus
+from .web.runner import GpuStatus, QueueStatus, Runner, RunnerStatus
 
 log = structlog.get_logger()
 
@@ -31,7 +33,7 @@ log = structlog.get_logger()
 class PoolRunner:
     """A pool whose traces are explained and laid out: the web's `Runner`."""
 
-    def __init__(self, pool: Pool) -> None:
+    def __init__(self, pool: Fleet) -> None:
         self._pool = pool
 
     async def run(self, request: TraceRequest, *, client: str = "") -> Trace:
@@ -57,7 +59,7 @@ class PoolRunner:
 
     def status(self) -> RunnerStatus:
         """How the pool is."""
-        pool = self._pool.status()
+        pool, gpu = self._pool.status(), self._pool.gpu()
         return RunnerStatus(
             state=pool.state,
             reason=pool.reason,
@@ -65,6 +67,7 @@ class PoolRunner:
             profile=pool.profile,
             layers=pool.layers,
             devices=pool.devices,
+            gpu=None if gpu is None else _of_gpu(gpu),
             queue=QueueStatus(
                 running=pool.running,
                 waiting=pool.waiting,
@@ -95,8 +98,9 @@ class SharedRunner:
         status = self._runner.status()
         if status.torch is None:
             return None
-        # How it is confined decides what a program can do, so it is part of what ran it.
-        ran_by = f"{status.torch} {status.profile}"
+        # How it is confined decides what a program can do, so it is part of what ran it; `auto` chooses
+        # among the devices that there are.
+        ran_by = f"{status.torch} {status.profile} {' '.join(status.devices)}"
         return key_of(request, self._limits, torch=ran_by, code=self._code)
 
 
@@ -110,13 +114,15 @@ def create_app(settings: Settings | None = None) -> FastAPI:
         LessonInvalid: A lesson is not as it must be.
     """
     settings = settings or Settings.from_env()
-    pool = Pool(
+    usual = Pool(
         settings.limits,
         turns=_turns(settings),
         compare=settings.compare,
         zygote=ZygoteClient(settings.profile),
         prepare=settings.prepare,
+        devices=settings.devices,
     )
+    pool = Fleet(usual, _on_gpu(settings) if settings.device == "cuda" else None)
 
     store = None if settings.cache is None else Store.open(settings.cache, most_bytes=settings.cache_bytes)
     metrics = Metrics()
@@ -136,6 +142,7 @@ def create_app(settings: Settings | None = None) -> FastAPI:
                 log.warning("PROGRAMS RUN WITHOUT A SANDBOX: whoever reaches this server is trusted")
             else:
                 log.info("programs are confined", profile=status.profile, layers=status.layers)
+            _tell_of_gpu(pool.gpu())
             for warning in status.warnings:
                 log.warning(warning)
             with on_leaving(pool.leave):
@@ -161,6 +168,53 @@ def create_app(settings: Settings | None = None) -> FastAPI:
         version=version("tensor-anatomy"),
         metrics=metrics if settings.metrics else None,
         lifespan=lifespan,
+    )
+
+
+def _on_gpu(settings: Settings) -> Pool:
+    """A pool with a sandbox of its own, whose children make a context on the GPU before a program comes."""
+    return Pool(
+        settings.limits,
+        turns=Turns(
+            settings.cuda_sandboxes,
+            settings.queue,
+            per_client=settings.client_queue or max(1, settings.queue // 2),
+        ),
+        compare=settings.compare,
+        zygote=ZygoteClient("cuda", gpus=settings.cuda_visible_devices),
+        prepare=settings.prepare,
+        devices=("cuda",),
+        cuda_fraction=settings.cuda_memory_fraction,
+    )
+
+
+def _of_gpu(pool: PoolStatus) -> GpuStatus:
+    return GpuStatus(
+        state=pool.state,
+        reason=pool.reason,
+        profile=pool.profile,
+        layers=pool.layers,
+        loosened=tuple(layer for layer in LOOSENED_FOR_CUDA.values() if layer in pool.layers),
+        prepared=pool.prepared,
+    )
+
+
+def _tell_of_gpu(gpu: PoolStatus | None) -> None:
+    """Say what is loosened.
+
+    Raises:
+        DeviceUnavailable: There is no GPU although one was asked for.
+    """
+    if gpu is None:
+        return
+    if gpu.state == "unavailable":
+        raise DeviceUnavailable("cuda", WITHOUT_A_GPU, (gpu.reason or "").rstrip("."))
+    loosened = [layer for layer in gpu.layers if layer in LOOSENED_FOR_CUDA.values()]
+    log.warning(
+        "PROGRAMS MAY USE THE GPU: for those that do, walls are loosened; only people who are trusted should "
+        "reach this server",
+        profile=gpu.profile,
+        loosened=loosened,
     )
 
 

@@ -113,6 +113,20 @@ class Settings:
     value_elements: int = 1_024
     """VALUE_ELEMENTS: tensors up to this size have every value recorded."""
 
+    device: Literal["auto", "cpu", "cuda", "simulated-cuda"] = "auto"
+    """DEVICE: what programs may use besides the CPU: `simulated-cuda`, which is `auto`; nothing (`cpu`); this
+    machine's GPU as well (`cuda`), which takes some walls down for the programs that use it."""
+
+    cuda_visible_devices: str = "0"
+    """CUDA_VISIBLE_DEVICES: the GPUs that programs see with DEVICE=cuda."""
+
+    cuda_sandboxes: int = 1
+    """CUDA_SANDBOXES: programs that use a GPU at the same time."""
+
+    cuda_memory_fraction: float = 0.5
+    """CUDA_MEMORY_FRACTION: how much of a GPU's memory one program may take, as a fraction. PyTorch keeps to
+    it; a program that means harm does not."""
+
     simulated_cuda_bytes: int = 64 * MIB
     """SIMULATED_CUDA_BYTES: memory of a simulated CUDA device, small so that running out can be taught."""
 
@@ -135,6 +149,8 @@ class Settings:
     def __post_init__(self) -> None:
         if not self.unsafe_no_sandbox:
             return
+        if self.device == "cuda":
+            raise SettingInvalid(f"{UNSAFE} and DEVICE=cuda contradict each other")
         if self.require_sandbox or self.sandbox != "auto":
             raise SettingInvalid(f"{UNSAFE} and a sandbox that is asked for contradict each other")
         if not is_loopback(self.host):
@@ -147,6 +163,11 @@ class Settings:
     def profile(self) -> ProfileChoice:
         """How programs are confined."""
         return "none" if self.unsafe_no_sandbox else self.sandbox
+
+    @property
+    def devices(self) -> tuple[str, ...]:
+        """What programs may use that use no GPU."""
+        return ("cpu",) if self.device == "cpu" else ("cpu", "simulated-cuda")
 
     @property
     def limits(self) -> Limits:
@@ -228,6 +249,26 @@ def _devices(text: str) -> int:
     number = int(text)
     if not 1 <= number <= 8:
         raise ValueError("it must be from 1 to 8")
+    return number
+
+
+def _device(text: str) -> str:
+    offered = ("auto", "cpu", "cuda", "simulated-cuda")
+    if text not in offered:
+        raise ValueError(f"it must be one of {', '.join(offered)}")
+    return text
+
+
+def _gpus(text: str) -> str:
+    if not re.fullmatch(r"[A-Za-z0-9,/-]+", text):
+        raise ValueError("it must be numbers or names of GPUs, separated by commas")
+    return text
+
+
+def _fraction(text: str) -> float:
+    number = float(text)
+    if not 0 < number <= 1:
+        raise ValueError("it must be more than 0 and at most 1")
     return number
 
 
@@ -324,6 +365,10 @@ _VARIABLES: dict[str, tuple[str, Callable[[str], object]]] = {
     "stdout_bytes": ("STDOUT_BYTES", _count),
     "trace_bytes": ("TRACE_BYTES", _count),
     "value_elements": ("VALUE_ELEMENTS", _count),
+    "device": ("DEVICE", _device),
+    "cuda_visible_devices": ("CUDA_VISIBLE_DEVICES", _gpus),
+    "cuda_sandboxes": ("CUDA_SANDBOXES", _count),
+    "cuda_memory_fraction": ("CUDA_MEMORY_FRACTION", _fraction),
     "simulated_cuda_bytes": ("SIMULATED_CUDA_BYTES", _count),
     "simulated_cuda_devices": ("SIMULATED_CUDA_DEVICES", _devices),
     "cache": ("CACHE", _folder),

@@ -35,11 +35,19 @@ from .confinement.__main__ import arguments_of_a_profile, compiled_filter, must_
 from .confinement.descriptors import HIGHEST, RESULT
 from .confinement.kernel import PR_SET_DUMPABLE, collapse_into_huge_pages, prctl
 from .preloading import preload
+from .profiles import leads_to_a_gpu
 from .schema import Limits, RunRequest
+from .tracing.opening import NoDevice, open_cuda
 from .tracing.session import record_program
 
 EXIT_NOT_CONFINED = 71
 """A child ends with this when a layer failed, without having looked at the program."""
+
+FIRST_SLOT_ON_GPU = 500
+"""Their uids are none that runs without a GPU have."""
+
+EXIT_NO_DEVICE = 72
+"""A child ends with this when it was to have a GPU and found none; it has not looked at the program."""
 
 EXIT_FAULT = 70
 """A child ends with this when the tracer, not the program, failed."""
@@ -124,13 +132,15 @@ class Zygote:
             return False
         report, output, result, request = descriptors
         order = json.loads(message)
-        waits = order.pop("waits")
+        waits, fraction = order.pop("waits"), order.pop("cuda_fraction")
+        if fraction is not None:
+            order["slot"] += FIRST_SLOT_ON_GPU
         zygote_pid = os.getpid()
         pid = os.fork()
         if pid == 0:
             null = request if waits else self._null
             bounds = Confinee(null=null, output=output, result=result, zygote_pid=zygote_pid, **order)
-            _live(self._jail, bounds, None if waits else request)
+            _live(self._jail, bounds, None if waits else request, fraction)
         for descriptor in (output, result, request):
             os.close(descriptor)
         self._announce(pid, socket.socket(fileno=report))
@@ -167,15 +177,19 @@ def _end(pidfd: int) -> None:
         signal.pidfd_send_signal(pidfd, signal.SIGKILL)
 
 
-def _live(jail: Jail, bounds: Confinee, request: int | None) -> NoReturn:
+def _live(jail: Jail, bounds: Confinee, request: int | None, cuda_fraction: float | None) -> NoReturn:
     """The whole life of a child. Until `jail.enter` returns, the program is bytes nobody looked at.
 
-    Without a request it waits for one, confined, on descriptor 0.
+    Without a request it waits for one, confined, on descriptor 0. The context on a GPU, which takes longer
+    than all the rest, is made before that.
     """
     code = EXIT_NOT_CONFINED
     try:
         program = b"" if request is None else _read(request)
         jail.enter(bounds)
+        if cuda_fraction is not None:
+            code = EXIT_NO_DEVICE
+            _have_a_gpu(jail, cuda_fraction)
         code = EXIT_FAULT
         if request is None:
             _touch()
@@ -186,12 +200,18 @@ def _live(jail: Jail, bounds: Confinee, request: int | None) -> NoReturn:
         gc.enable()
         record_program(RunRequest.model_validate_json(program), _send)
         code = 0
-    except NotConfined as fault:
+    except (NotConfined, NoDevice) as fault:
         os.write(2, str(fault).encode(errors="replace"))
     except BaseException:
         os.write(2, traceback.format_exc().encode(errors="replace")[-4000:])
     finally:
         os._exit(code)
+
+
+def _have_a_gpu(jail: Jail, fraction: float) -> None:
+    if not leads_to_a_gpu(jail.profile):
+        raise NoDevice(f"the profile {jail.profile!r} leads to no GPU")
+    open_cuda(fraction)
 
 
 def _read(descriptor: int) -> bytes:

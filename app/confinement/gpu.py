@@ -1,4 +1,4 @@
-"""What the walls leave open for a program that may use a real CUDA device: the profiles `cuda` and `cuda+bwrap`.
+"""What the walls leave open for a program that may use a real GPU: the profiles `cuda` and `cuda+bwrap`.
 
 Nothing here counts unless the operator asks for such a profile. Then a program may talk to the driver:
 its nodes are opened and answer ioctl(2), their memory is mapped and shared, and address space is not bounded,

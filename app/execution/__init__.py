@@ -4,9 +4,10 @@
 a child sends into a `Trace`. What comes from a child is input, not truth.
 """
 
+from .fleet import Fleet
 from .once import trace_once
 from .pool import Pool, PoolStatus
 from .turns import Turns
 from .zygote_client import ZygoteClient
 
-__all__ = ["Pool", "PoolStatus", "Turns", "ZygoteClient", "trace_once"]
+__all__ = ["Fleet", "Pool", "PoolStatus", "Turns", "ZygoteClient", "trace_once"]

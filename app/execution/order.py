@@ -13,5 +13,8 @@ class Order:
     memory_bytes: int
     cpu_s: int
 
+    cuda_fraction: float | None = None
+    """How much of each GPU's memory it may take. None: it uses none."""
+
     waits: bool = False
     """The child is made before there is a program for it: confined, it waits for one on its descriptor 0."""

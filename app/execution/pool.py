@@ -19,12 +19,15 @@ from .comparison import Ended, compared, why_not
 from .framing import encode_request
 from .order import Order
 from .prepared import Preparing
-from .running import Running
+from .running import WITHOUT_A_GPU, Running
 from .turns import Turns
 from .zygote_client import ZygoteClient
 
-DEVICES = ("cpu", "simulated-cuda")
-"""A real GPU is not among them: its driver cannot be bounded from here."""
+DEVICES = WITHOUT_A_GPU
+"""Those of a pool that leads to no GPU."""
+
+START_OF_CUDA_S = 30.0
+"""Most time for a child to make its context on a GPU, on a machine with many of them that are asleep."""
 
 Inbox = asyncio.Queue[Chunk | Trace | BaseException]
 
@@ -75,6 +78,9 @@ class Pool:
         compare: Hold the end of each run against an unobserved one.
         zygote: Forks the children.
         prepare: Keep a child ready for each slot while nothing runs.
+        devices: What programs may use.
+        cuda_fraction: How much of a GPU's memory each may take; its children make a context on it. None: no
+            GPU.
     """
 
     def __init__(
@@ -85,17 +91,20 @@ class Pool:
         compare: bool = True,
         zygote: ZygoteClient | None = None,
         prepare: bool = False,
+        devices: tuple[str, ...] = DEVICES,
+        cuda_fraction: float | None = None,
     ) -> None:
         self._limits = limits
+        self._devices = devices
+        self._cuda_fraction = cuda_fraction
         self._compare = compare
         self._turns = turns or Turns(1, 0)
         self._zygote = zygote or ZygoteClient()
         self._tasks: set[asyncio.Task[None]] = set()
         self._leaving = asyncio.Event()
-        order = Order(slot=0, memory_bytes=limits.memory_bytes, cpu_s=limits.cpu_s)
         self._preparing = Preparing(
             self._zygote,
-            order,
+            self._order(0, limits),
             slots=self._turns.slots if prepare else 0,
             each=2 if compare else 1,
             is_idle=self._is_idle,
@@ -142,7 +151,7 @@ class Pool:
             profile=None if about is None else about.profile,
             layers=() if about is None else about.layers,
             warnings=() if about is None else about.warnings,
-            devices=DEVICES,
+            devices=self._devices,
             running=self._turns.running,
             waiting=self._turns.waiting,
             slots=self._turns.slots,
@@ -201,11 +210,12 @@ class Pool:
             await asyncio.gather(task, return_exceptions=True)
 
     def _run_request(self, request: TraceRequest, observed: bool) -> RunRequest:
-        if request.device not in ("auto", *DEVICES):
-            raise DeviceUnavailable(request.device, DEVICES)
+        if request.device not in ("auto", *self._devices):
+            raise DeviceUnavailable(request.device, self._devices)
+        simulates = "simulated-cuda" in self._devices
         return RunRequest(
             source=request.source,
-            device=request.device,
+            device="cpu" if request.device == "auto" and not simulates else request.device,
             seed=request.seed,
             limits=self._limits,
             observed=observed,
@@ -263,12 +273,13 @@ class Pool:
         self, slot: int, request: RunRequest, emit: Callable[[Chunk], None]
     ) -> tuple[Trace, Ended | None]:
         limits = request.limits
-        order = Order(slot=slot, memory_bytes=limits.memory_bytes, cpu_s=limits.cpu_s)
+        order = self._order(slot, limits)
         zygote = self._zygote.pid
         encoded = encode_request(request)
         child = self._preparing.take(order, encoded) or self._zygote.spawn(order, encoded)
         try:
-            running = Running(child, request, self._environment(request), emit)
+            start_s = 0.0 if self._cuda_fraction is None else START_OF_CUDA_S
+            running = Running(child, request, self._environment(request), emit, start_s=start_s)
             trace = await running.trace()
             return trace, running.ended(trace)
         except SandboxRestarting:
@@ -277,6 +288,14 @@ class Pool:
             raise
         finally:
             child.close()
+
+    def _order(self, slot: int, limits: Limits) -> Order:
+        return Order(
+            slot=slot,
+            memory_bytes=limits.memory_bytes,
+            cpu_s=limits.cpu_s,
+            cuda_fraction=self._cuda_fraction,
+        )
 
     def _environment(self, request: RunRequest) -> Environment:
         """For a run that ends before it says in what it ran."""

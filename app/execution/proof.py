@@ -6,6 +6,7 @@ program in it tries a few doors and must find every one shut. Whatever is not pr
 """
 
 import asyncio
+import os
 from collections.abc import Callable
 
 from ..schema import Limits, RunRequest
@@ -15,6 +16,9 @@ from .order import Order
 
 LIMIT_S = 20.0
 """A proof takes some fifty milliseconds; on a busy machine more, but not this long."""
+
+_LEAST_OF_A_GPU = 0.01
+"""What the first child may take of its memory: it takes none."""
 
 SHUT = b"every door is shut\n"
 
@@ -55,22 +59,32 @@ _LIMITS = Limits(
 )
 
 
+_EXIT_NO_DEVICE = 72
+"""As in the zygote: the child was to have a GPU and found none."""
+
+
 class NotProved(Exception):
     """A wall does not stand, or it cannot be told."""
 
 
-async def prove(spawn: Callable[[Order, bytes], Child]) -> None:
+class WithoutDevice(NotProved):
+    """The walls may stand; the GPU that the first child was to have is not there."""
+
+
+async def prove(spawn: Callable[[Order, bytes], Child], *, cuda: bool = False) -> None:
     """Have a child made, look at it, and end it.
 
     Args:
         spawn: Orders a child for a request.
+        cuda: It is to have a GPU; that there is one is part of the proof.
 
     Raises:
         NotProved: It is not confined.
         SandboxRestarting: The zygote died meanwhile, or is silent.
     """
     request = RunRequest(source=PROGRAM, device="cpu", seed=0, limits=_LIMITS, observed=True)
-    order = Order(slot=0, memory_bytes=_LIMITS.memory_bytes, cpu_s=_LIMITS.cpu_s)
+    fraction = _LEAST_OF_A_GPU if cuda else None
+    order = Order(slot=0, memory_bytes=_LIMITS.memory_bytes, cpu_s=_LIMITS.cpu_s, cuda_fraction=fraction)
     child = spawn(order, encode_request(request))
     heard = _Heard()
     try:
@@ -107,8 +121,12 @@ class _Heard:
         ending = asyncio.create_task(child.ended())
         try:
             await asyncio.wait({saying, ending}, timeout=LIMIT_S, return_when=asyncio.FIRST_COMPLETED)
+            if self._said.is_set() and self._first is None:  # it complains, and ends
+                await asyncio.wait({ending}, timeout=SILENCE_S)
             if ending.done():
-                ending.result()
+                status = ending.result().status
+                if os.WIFEXITED(status) and os.WEXITSTATUS(status) == _EXIT_NO_DEVICE:
+                    raise WithoutDevice(self._words())
                 raise NotProved(self._words() or "a first program ended before it had said anything")
             if not self._said.is_set():
                 raise NotProved("a first program did not say in time what it found")

@@ -8,7 +8,7 @@ import asyncio
 import os
 from collections.abc import Callable
 
-from ..errors import ReplyInvalid, SandboxRestarting, SandboxUnavailable
+from ..errors import DeviceUnavailable, ReplyInvalid, SandboxRestarting, SandboxUnavailable
 from ..schema import Chunk, Environment, RunRequest, StdoutWritten, Trace
 from .assembly import Assembly
 from .child import SILENCE_S, Child, Exit
@@ -21,13 +21,35 @@ REPLY_SLACK_BYTES = 1 << 20
 """What a reply may have beyond the trace's own limit: tables, the last chunk, the frames' lengths."""
 
 
+WITHOUT_A_GPU = ("cpu", "simulated-cuda")
+"""Devices that can be had everywhere."""
+
+
 class Running:
-    """A run in progress."""
+    """A run in progress.
+
+    Args:
+        child: It runs there.
+        request: The program.
+        environment: In what it runs, until the child says so itself.
+        emit: Takes the chunks as they come.
+        start_s: Time that the child may take, beside the program's, until it is there: to make a context on
+            a GPU. 0: its time and memory count from the fork.
+    """
 
     def __init__(
-        self, child: Child, request: RunRequest, environment: Environment, emit: Callable[[Chunk], None]
+        self,
+        child: Child,
+        request: RunRequest,
+        environment: Environment,
+        emit: Callable[[Chunk], None],
+        *,
+        start_s: float = 0.0,
     ) -> None:
         self._child = child
+        self._start_s = start_s
+        self._deadline: asyncio.TimerHandle | None = None
+        self._watchdog: Watchdog | None = None
         self._limits = request.limits
         self._emit = emit
         self._reply_limit_bytes = request.limits.trace_bytes + REPLY_SLACK_BYTES
@@ -51,20 +73,33 @@ class Running:
         oom_kills = _oom_kills()
         self._child.listen(self._on_output, self._on_result)
         await self._child.announced()
-        deadline = asyncio.get_running_loop().call_later(self._limits.wall_s, self._kill, "time-limit")
-        watchdog = self._watched()
+        if self._start_s and not self._confined:
+            self._deadline = asyncio.get_running_loop().call_later(self._start_s, self._kill, "time-limit")
+        else:
+            self._begin()
         try:
-            ended = await asyncio.wait_for(self._child.ended(), self._limits.wall_s + SILENCE_S)
+            longest_s = self._start_s + self._limits.wall_s + SILENCE_S
+            ended = await asyncio.wait_for(self._child.ended(), longest_s)
         except TimeoutError as e:
             raise SandboxRestarting from e
         finally:
-            deadline.cancel()
-            if watchdog is not None:
-                watchdog.stop()
+            if self._deadline is not None:
+                self._deadline.cancel()
+            if self._watchdog is not None:
+                self._watchdog.stop()
+        if self._start_s and not self._confined:
+            raise DeviceUnavailable("cuda", WITHOUT_A_GPU, self._text() or "it did not answer in time")
         # One that was killed from outside says nothing about the walls; it had not begun.
         if not self._confined and self._killed_for is None and not os.WIFSIGNALED(ended.status):
             raise SandboxUnavailable(self._text() or "a sandbox could not be closed.")
         return self._judged(ended, _oom_kills() > oom_kills)
+
+    def _begin(self) -> None:
+        """From now on it is the program that takes time and memory."""
+        if self._deadline is not None:
+            self._deadline.cancel()
+        self._deadline = asyncio.get_running_loop().call_later(self._limits.wall_s, self._kill, "time-limit")
+        self._watchdog = self._watched()
 
     def ended(self, trace: Trace) -> Ended | None:
         """How the run ended, in a form to compare; None when it did not say so itself.
@@ -136,6 +171,8 @@ class Running:
             self._confined = payload == b""
             if self._confined:
                 self._child.confined()
+                if self._start_s:
+                    self._begin()
             return
         chunk = decode_chunk(payload)
         self._assembly.add(chunk)

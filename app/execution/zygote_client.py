@@ -21,12 +21,12 @@ from pathlib import Path
 from typing import Any, Literal
 
 from ..errors import SandboxRestarting, SandboxUnavailable
-from ..profiles import REQUIRED_LAYERS, Profile, ProfileChoice
+from ..profiles import REQUIRED_LAYERS, AskedProfile, Profile, leads_to_a_gpu, serves
 from .child import Child
 from .order import Order
 from .orphans import adopt, bury
 from .prepared import Prepared
-from .proof import NotProved, prove
+from .proof import NotProved, WithoutDevice, prove
 
 log = logging.getLogger(__name__)
 
@@ -62,6 +62,10 @@ ENVIRONMENT = {
 """All that the zygote is told of the world."""
 
 
+OF_CUDA = {"CUDA_CACHE_DISABLE": "1", "CUDA_MODULE_LOADING": "LAZY"}
+"""What one that leads to a GPU is told beside: no compiled code is cached, nothing could be written."""
+
+
 COMMAND = (sys.executable, "-s", "-P", "-m", f"{__name__.partition('.')[0]}.launch")
 """Starts a zygote; the descriptor of its socket and the profile follow. -P: nothing is imported from here."""
 
@@ -84,12 +88,17 @@ class ZygoteClient:
     """Keeps one zygote alive from `start` to `close`.
 
     Args:
-        profile: Which profile to confine programs by; `auto` takes the strongest that holds here.
+        profile: Which profile to confine programs by; `auto` takes the strongest that holds here, `cuda`
+            the strongest of those that lead to a GPU.
+        gpus: Which GPUs, as in CUDA_VISIBLE_DEVICES, where the profile leads to them.
         command: Starts a zygote; for tests.
     """
 
-    def __init__(self, profile: ProfileChoice = "auto", *, command: Sequence[str] = COMMAND) -> None:
+    def __init__(
+        self, profile: AskedProfile = "auto", *, gpus: str = "0", command: Sequence[str] = COMMAND
+    ) -> None:
         self._asked = profile
+        self._told = {**OF_CUDA, "CUDA_VISIBLE_DEVICES": gpus} if profile == "cuda" else {}
         self._command = tuple(command)
         self._process: subprocess.Popen[bytes] | None = None
         self._control: socket.socket | None = None
@@ -227,7 +236,7 @@ class ZygoteClient:
         with far_control:
             self._process = subprocess.Popen(
                 [*self._command, str(far_control.fileno()), "--profile", self._asked],
-                env=ENVIRONMENT,
+                env={**ENVIRONMENT, **self._told},
                 cwd="/",
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.DEVNULL,
@@ -249,7 +258,10 @@ class ZygoteClient:
             about, refusal = None, None
         if about is not None and about.profile != "none":
             try:
-                await prove(lambda order, request: self._order(control, order, request))
+                cuda = leads_to_a_gpu(about.profile)
+                await prove(lambda order, request: self._order(control, order, request), cuda=cuda)
+            except WithoutDevice as e:
+                about, refusal = None, str(e)
             except NotProved as e:
                 # Never tried again: a zygote that lies once is not asked twice.
                 about, refusal = None, f"the sandbox does not hold: {e}"
@@ -280,7 +292,7 @@ async def _until_closed(control: socket.socket) -> None:
             pass
 
 
-def _heard(message: bytes, asked: ProfileChoice) -> tuple[About | None, str | None]:
+def _heard(message: bytes, asked: AskedProfile) -> tuple[About | None, str | None]:
     """What a zygote says of itself: who it is, or why no program is run, or neither if it died.
 
     It is refused if its profile is not the one asked for, or lacks a layer.
@@ -289,9 +301,7 @@ def _heard(message: bytes, asked: ProfileChoice) -> tuple[About | None, str | No
     if said["ready"] is not True:
         return None, str(said["reason"]) if "reason" in said else None
     profile, layers = said["profile"], tuple(str(layer) for layer in said["layers"])
-    if profile not in REQUIRED_LAYERS or (profile == "none") != (asked == "none"):
-        return None, f"the sandbox offers the profile {profile!r} where {asked!r} was asked for."
-    if asked not in ("auto", profile):
+    if profile not in REQUIRED_LAYERS or not serves(asked, profile):
         return None, f"the sandbox offers the profile {profile!r} where {asked!r} was asked for."
     missing = REQUIRED_LAYERS[profile] - set(layers)
     if missing:

@@ -6,6 +6,7 @@ It does not run programs itself; it is given a `Runner`.
 import asyncio
 import hashlib
 from collections.abc import AsyncIterator, Awaitable
+from dataclasses import asdict
 from typing import Annotated, Any, Literal, TypeVar
 
 from fastapi import APIRouter, Query, Request
@@ -136,6 +137,7 @@ def api_router(runner: Runner, source_bytes: int, body_s: float) -> APIRouter:
                 "torch": status.torch,
                 "sandbox": {"profile": status.profile, "layers": list(status.layers)},
                 "devices": list(status.devices),
+                **({} if status.gpu is None else {"gpu": asdict(status.gpu)}),
                 "queue": {
                     "running": status.queue.running,
                     "waiting": status.queue.waiting,

@@ -228,6 +228,7 @@ class Pages:
             memory_mib=self._limits.memory_bytes // 2**20,
             output_mib=self._limits.stdout_bytes / 2**20,
             keeps_results=self._keeps_results,
+            gpu=status.gpu,
         )
         return self._respond(request, page)
 

@@ -38,6 +38,29 @@ class QueueStatus:
 
 
 @dataclass(frozen=True, kw_only=True)
+class GpuStatus:
+    """The sandbox of programs that use a real GPU."""
+
+    state: Literal["ready", "starting", "unavailable"]
+    """Whether they can be run."""
+
+    reason: str | None
+    """Why not, in one sentence."""
+
+    profile: str | None
+    """Name of the set of layers that confine them."""
+
+    layers: tuple[str, ...]
+    """The layers in force."""
+
+    loosened: tuple[str, ...]
+    """Those of them that let through what the driver needs."""
+
+    prepared: int = 0
+    """Processes with a context on the GPU that wait for a program."""
+
+
+@dataclass(frozen=True, kw_only=True)
 class RunnerStatus:
     """Whether programs can be run here, and how."""
 
@@ -61,6 +84,9 @@ class RunnerStatus:
 
     queue: QueueStatus
     """How busy it is."""
+
+    gpu: GpuStatus | None = None
+    """How programs that use a real GPU are run; None where the operator did not ask for one."""
 
 
 class Runner(Protocol):

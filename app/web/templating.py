@@ -23,6 +23,7 @@ from .assets import Assets
 from .figures import StepFigure
 from .languages import LANGUAGE_NAMES, negotiate, translations
 from .picture import HomePicture
+from .runner import GpuStatus
 from .words import words_of_pages
 
 THEMES = ("light", "dark")
@@ -264,6 +265,8 @@ class SecurityPage(Page):
     memory_mib: int
     output_mib: float
     keeps_results: bool
+    gpu: GpuStatus | None
+    """The sandbox of programs that use a real GPU, where the operator asked for one."""
 
 
 @dataclass(frozen=True)
