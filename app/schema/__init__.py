@@ -48,6 +48,7 @@ from .drawing import EdgeDrawing, GraphDrawing, NodeDrawing
 from .ops import ApiCall, DispatchRoute, DispatchStop, Op, OpCall, OpSite, Verdict, op_of
 from .run import DeviceChoice, Limits, RunRequest, TraceRequest
 from .storage import (
+    Histogram,
     StorageBytes,
     StorageFreed,
     StorageHeld,
@@ -118,6 +119,7 @@ __all__ = [
     "GraphNode",
     "GraphStage",
     "Guard",
+    "Histogram",
     "Layer",
     "Limits",
     "NameChange",

@@ -129,6 +129,22 @@ class TensorState(Record):
     """Scale and zero point of a quantized tensor; null for others."""
 
 
+class Histogram(Record):
+    """How the values of a large tensor are spread, of some of them."""
+
+    low: float
+    """Where the first bin begins: the smallest finite value counted."""
+
+    high: float
+    """Where the last bin ends: the largest finite value counted."""
+
+    counts: tuple[int, ...]
+    """Finite values in each bin, all bins as wide as each other."""
+
+    others: int
+    """Values that were looked at and are infinite or not a number."""
+
+
 class TensorSummary(Record):
     """What is said of a tensor too large to show every value."""
 
@@ -149,6 +165,9 @@ class TensorSummary(Record):
 
     corner: Any
     """Nested list: the first values along each of the last two dimensions."""
+
+    histogram: Histogram | None = None
+    """Of up to 4,096 of the values looked at; null for complex values, and in traces of older versions."""
 
 
 class TensorValues(Record):

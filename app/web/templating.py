@@ -23,6 +23,7 @@ from .assets import Assets
 from .figures import StepFigure
 from .languages import LANGUAGE_NAMES, negotiate, translations
 from .picture import HomePicture
+from .plotting import Charts
 from .runner import GpuStatus
 from .words import words_of_pages
 
@@ -226,6 +227,9 @@ class PlaygroundPage(Page):
     """The playground: a player that can also run programs."""
 
     template: ClassVar[str] = "playground.html"
+    charts: Charts | None
+    """Where the plotting library is; None where there is none."""
+
     examples: Markup
     """JSON for a data block: id, title, source and the address of the recorded trace."""
 

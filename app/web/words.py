@@ -14,6 +14,7 @@ _NOT_IN_PAGES = ("terminal.", "cli.")
 _FOR_PROGRAMS_NOT_RUN_YET = (
     "ui.compare.",
     "ui.device.",
+    "ui.analyse.",
     "ui.changes.changed",
     "ui.changes.names",
     "ui.changes.ops",
@@ -27,6 +28,7 @@ _FOR_PROGRAMS_NOT_RUN_YET = (
     "ui.editor.",
     "ui.examples.",
     "ui.help.lens",
+    "ui.help.analyse",
     "ui.help.run",
     "ui.help.text",
     "ui.keys.",

@@ -4,8 +4,13 @@
  * One line per feature. A feature stands in `features/`, adds its button or panel when a trace is
  * loaded (`stage.ts`), and imports what is heavy when it is first used.
  */
+import { ANALYSE } from "./features/analyse";
 import { MEMORY } from "./features/memory";
 import { TEXT } from "./features/text";
 import type { Feature } from "./stage";
 
-export const FEATURES: readonly Feature[] = [MEMORY, TEXT];
+export const FEATURES: readonly Feature[] = [
+  MEMORY,
+  TEXT,
+  ANALYSE,
+];

@@ -587,6 +587,34 @@ export interface TensorSummary {
   corner: {
     [k: string]: unknown;
   };
+  /**
+   * Of up to 4,096 of the values looked at; null for complex values, and in traces of older versions.
+   */
+  histogram?: Histogram | null;
+}
+/**
+ * How the values of a large tensor are spread, of some of them.
+ *
+ * This interface was referenced by `Trace`'s JSON-Schema
+ * via the `definition` "Histogram".
+ */
+export interface Histogram {
+  /**
+   * Where the first bin begins: the smallest finite value counted.
+   */
+  low: number;
+  /**
+   * Where the last bin ends: the largest finite value counted.
+   */
+  high: number;
+  /**
+   * Finite values in each bin, all bins as wide as each other.
+   */
+  counts: number[];
+  /**
+   * Values that were looked at and are infinite or not a number.
+   */
+  others: number;
 }
 /**
  * The traits of a tensor came to be known or changed.

@@ -1,0 +1,26 @@
+/** Charts of the whole run, one key away: `a`. They and their library are loaded when first asked for. */
+import type { State, Focus } from "../model/state";
+import type { Feature } from "../stage";
+import { el } from "../views/dom";
+
+export const ANALYSE: Feature = (stage) => {
+  let shown: { readonly state: State; readonly focus: Focus } | null = null;
+  const open = (): void => {
+    const now = shown;
+    if (now !== null) void import("./analyse-sheet").then(({ openAnalysis }) => openAnalysis(stage, now.state, now.focus));
+  };
+  const title = stage.messages.text("ui.help.analyse");
+  const button = el("button", { type: "button", class: "small-button tool-button", title, "aria-haspopup": "dialog" });
+  button.textContent = stage.messages.text("ui.analyse.button");
+  button.addEventListener("click", open);
+  stage.tools.timeline.append(button);
+  return {
+    show: (state, focus) => void (shown = { state, focus }),
+    keys: [["a", "analyse"]],
+    key: (key) => {
+      if (key !== "a") return false;
+      open();
+      return true;
+    },
+  };
+};
