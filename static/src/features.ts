@@ -5,12 +5,11 @@
  * loaded (`stage.ts`), and imports what is heavy when it is first used.
  */
 import { ANALYSE } from "./features/analyse";
+import { BACKWARD } from "./features/backward";
+import { DETAILS } from "./features/details";
+import { GRAPH } from "./features/graph";
 import { MEMORY } from "./features/memory";
 import { TEXT } from "./features/text";
 import type { Feature } from "./stage";
 
-export const FEATURES: readonly Feature[] = [
-  MEMORY,
-  TEXT,
-  ANALYSE,
-];
+export const FEATURES: readonly Feature[] = [TEXT, BACKWARD, DETAILS, GRAPH];

@@ -135,8 +135,8 @@ export class Player {
     const shown = this.options.arrangement.arrange(stage);
     for (const [view, root] of shown) view.mount(root, trace, this.messages.text);
     for (const slot of [this.tools.code, this.tools.timeline]) slot.replaceChildren();
-    const extras = this.options.features.flatMap((feature) => feature(stage) ?? []);
     const views = shown.map(([view]) => view);
+    const extras = this.options.features.flatMap((feature) => feature(stage, views) ?? []);
     this.loaded = { trace, history: new History(trace), outline, code, controls, views, extras, banner };
     this.at = Math.max(0, Math.min(step, trace.steps.length));
     this.focus = NO_FOCUS;

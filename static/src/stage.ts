@@ -56,4 +56,5 @@ export interface Extra {
   key?(key: string): boolean;
 }
 
-export type Feature = (stage: Stage) => Extra | null;
+/** `views` are those that are mounted: a feature may add to what one of them shows. */
+export type Feature = (stage: Stage, views: readonly View[]) => Extra | null;

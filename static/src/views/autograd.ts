@@ -14,7 +14,7 @@ import { describe, NodeBox } from "./node";
 import { goTo, pick, type Say, type View } from "./view";
 import { Viewport } from "./viewport";
 
-interface EdgePicture {
+export interface EdgePicture {
   readonly drawing: EdgeDrawing;
   readonly path: SVGPathElement;
   readonly head: SVGPathElement;
@@ -30,13 +30,14 @@ export class AutogradView implements View {
   private readonly empty = el("p", { class: "graph-empty" });
   /** How many nodes that exist now have no box: a graph can be too large to draw. */
   private readonly omitted = el("span", { class: "small omitted", hidden: true });
-  private facts: ReadonlyMap<number, NodeFacts> = new Map();
-  private boxes: NodeBox[] = [];
+  facts: ReadonlyMap<number, NodeFacts> = new Map();
+  boxes: readonly NodeBox[] = [];
+  edges: readonly EdgePicture[] = [];
+  viewport: Viewport | null = null;
+  colours: ReadonlyMap<number, number> = new Map();
   private drawn: ReadonlySet<number> = new Set();
-  private edges: EdgePicture[] = [];
   /** Nodes whose gradients an edge brings to a box. */
   private arriving = new Map<NodeBox, readonly number[]>();
-  private viewport: Viewport | null = null;
   private state: State | null = null;
   private asList = false;
   private say: Say = String;
@@ -56,7 +57,8 @@ export class AutogradView implements View {
     title.after(el("span", { class: "small mute graph-hint" }, say("ui.graph.hint")), this.omitted);
     this.warning.hidden = true;
     header.append(this.warning, this.buttons(root));
-    this.build(trace.graph, storageColours(livesOf(trace)));
+    this.colours = storageColours(livesOf(trace));
+    this.build(trace.graph);
     if (this.viewport === null) return;
     const frame = el("div", { class: "graph-frame" }, this.viewport.root, this.next);
     root.append(frame, this.list);
@@ -87,7 +89,7 @@ export class AutogradView implements View {
     this.offerNext();
   }
 
-  private build(graph: GraphDrawing, colours: ReadonlyMap<number, number>): void {
+  private build(graph: GraphDrawing): void {
     const picture = el("div", {});
     picture.style.setProperty("width", `${graph.width}px`);
     picture.style.setProperty("height", `${graph.height}px`);
@@ -104,7 +106,7 @@ export class AutogradView implements View {
     const inOrder = [...graph.nodes].sort((a, b) => a.step - b.step || a.x - b.x || a.y - b.y);
     this.boxes = inOrder.flatMap((drawing) => {
       const facts = this.facts.get(drawing.node);
-      return facts === undefined ? [] : [new NodeBox(drawing, facts, colours, this.say)];
+      return facts === undefined ? [] : [new NodeBox(drawing, facts, this.colours, this.say)];
     });
     this.drawn = new Set(graph.nodes.map(({ node }) => node));
     this.arriving = new Map(this.boxes.map((box) => [box, sourcesOf(box, graph)]));

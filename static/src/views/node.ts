@@ -98,7 +98,7 @@ export class NodeBox {
     parts.push(el("span", { class: "chip-state" }, alive ? this.stateText(state, slot) : ""));
     const className = `chip${slot.stale ? " chip-stale" : ""}${slot.freed ? " chip-freed" : ""}`;
     const label = savedWords(state, slot, say);
-    const chip = el("button", { type: "button", class: className, title: label, disabled: !alive || slot.storage === null }, ...parts);
+    const chip = el("button", { type: "button", class: className, title: label, "data-storage": slot.storage, disabled: !alive || slot.storage === null }, ...parts);
     chip.addEventListener("click", () => pick(chip, { storage: slot.storage, tensor: null, index: null, node: this.facts.id }));
     return chip;
   }
@@ -138,7 +138,7 @@ function savedWords(state: State, slot: SavedNow, say: Say): string {
 }
 
 /** A name for what was saved: the number it was, the tensor's own, else of one that looks at the same storage. */
-function nameOfSaved(state: State, slot: SavedNow, say: Say): string | null {
+export function nameOfSaved(state: State, slot: SavedNow, say: Say): string | null {
   if (slot.scalar !== null) return say("trait.scalar", { value: slot.scalar });
   const own = slot.tensor === null ? undefined : state.tensors.get(slot.tensor)?.names[0];
   if (own !== undefined) return own;
@@ -148,7 +148,7 @@ function nameOfSaved(state: State, slot: SavedNow, say: Say): string | null {
 }
 
 /** The version counter of what was saved, as far as a tensor that is left shows it. */
-function currentVersion(state: State, slot: SavedNow): number | null {
+export function currentVersion(state: State, slot: SavedNow): number | null {
   const own = slot.tensor === null ? undefined : state.tensors.get(slot.tensor);
   if (own !== undefined) return own.version;
   const storage = slot.storage === null ? undefined : state.storages.get(slot.storage);

@@ -14,7 +14,7 @@ export interface Box {
 }
 
 /** Below this the smallest words of the picture cannot be read; fit goes no further by itself. */
-const READABLE = 0.88;
+const READABLE = 0.8;
 const SMALLEST = 0.15;
 const LARGEST = 2.5;
 const MARGIN = 16;
@@ -28,12 +28,14 @@ export class Viewport {
   private touched = false;
   private followed: Box | null = null;
   private room = { width: 0, height: 0 };
+  private readonly fingers = new Map<number, PointerEvent>();
 
   constructor(
     private readonly picture: HTMLElement,
-    private readonly size: Pick<Box, "width" | "height">,
+    readonly size: Pick<Box, "width" | "height">,
     label: string,
-    private readonly moved: () => void,
+    /** Hears of every move. */
+    public moved: () => void,
   ) {
     this.root = el("div", { class: "viewport", tabindex: 0, role: "group", "aria-label": label }, picture);
     picture.classList.add("viewport-picture");
@@ -86,6 +88,24 @@ export class Viewport {
     this.place();
   }
 
+  /** Moves by so many pixels of the window. */
+  pan(dx: number, dy: number): void {
+    this.x += dx;
+    this.y += dy;
+    this.touched = true;
+    this.place();
+  }
+
+  get zoomed(): number {
+    return this.scale;
+  }
+
+  /** The part of the picture that the window shows. */
+  get shown(): Box {
+    const { scale, room } = this;
+    return { x: -this.x / scale, y: -this.y / scale, width: room.width / scale, height: room.height / scale };
+  }
+
   private bring(box: Box): void {
     const [left, top] = [this.x + box.x * this.scale, this.y + box.y * this.scale];
     const [right, bottom] = [left + box.width * this.scale, top + box.height * this.scale];
@@ -128,25 +148,35 @@ export class Viewport {
     );
     // The browser would scroll to what gets the keyboard; `reveal` does that.
     root.addEventListener("scroll", () => root.scrollTo(0, 0));
+    const { fingers } = this;
     root.addEventListener("pointerdown", (event) => {
-      if (event.button !== 0 || (event.target instanceof Element && event.target.closest("button") !== null)) return;
-      const from = { x: event.clientX - this.x, y: event.clientY - this.y };
+      if (event.button !== 0 || (fingers.size === 0 && event.target instanceof Element && event.target.closest("button") !== null)) return;
       root.setPointerCapture(event.pointerId);
+      fingers.set(event.pointerId, event);
       root.classList.add("dragged");
-      const move = (at: PointerEvent): void => {
-        this.x = at.clientX - from.x;
-        this.y = at.clientY - from.y;
-        this.touched = true;
-        this.place();
-      };
-      const end = (): void => {
-        root.removeEventListener("pointermove", move);
-        root.classList.remove("dragged");
-      };
-      root.addEventListener("pointermove", move);
-      root.addEventListener("pointerup", end, { once: true });
-      root.addEventListener("pointercancel", end, { once: true });
     });
+    root.addEventListener("pointermove", (event) => {
+      const from = fingers.get(event.pointerId);
+      if (from === undefined) return;
+      const [other] = [...fingers.values()].filter((finger) => finger !== from);
+      fingers.set(event.pointerId, event);
+      if (other !== undefined) {
+        const box = root.getBoundingClientRect();
+        const apart = (finger: PointerEvent): number => Math.hypot(finger.clientX - other.clientX, finger.clientY - other.clientY) || 1;
+        this.zoomAt(other.clientX - box.left, other.clientY - box.top, apart(event) / apart(from));
+      } else this.pan(event.clientX - from.clientX, event.clientY - from.clientY);
+    });
+    for (const end of ["pointerup", "pointercancel"] as const) {
+      root.addEventListener(end, (event) => {
+        fingers.delete(event.pointerId);
+        root.classList.toggle("dragged", fingers.size > 0);
+      });
+    }
+    // Two fingers zoom this picture, not the page.
+    const still = (event: TouchEvent): void => {
+      if (event.touches.length > 1) event.preventDefault();
+    };
+    root.addEventListener("touchmove", still, { passive: false });
     root.addEventListener("keydown", (event) => {
       if (event.ctrlKey || event.metaKey || event.altKey) return;
       if (event.key === "+" || event.key === "=") this.zoom(1);

@@ -1,0 +1,183 @@
+/**
+ * A backward pass node by node, inside the step that ran it: a bar in the graph's panel, `[` and `]`.
+ *
+ * The bar lies over the picture, so that it moves nothing when it comes and goes. Boxes and edges are
+ * marked by `data-turn`; the leaves' `.grad` fills when its turn comes.
+ */
+import { turnsOf, type Gradient, type Turn } from "../layout/backward";
+import { elementsOf, gradientText, listText } from "../layout/gradients";
+import type { State } from "../model/state";
+import type { Extra, Feature, Stage } from "../stage";
+import { AutogradView } from "../views/autograd";
+import { tuple } from "../views/badge";
+import { el } from "../views/dom";
+import { signIcon } from "../views/icons";
+import { pick } from "../views/view";
+
+export const BACKWARD: Feature = (stage, views) => {
+  const graph = views.find((view) => view instanceof AutogradView);
+  const frame = stage.root.querySelector<HTMLElement>(".graph-frame");
+  const any = stage.trace.steps.some(({ events }) => events.some(({ kind }) => kind === "ran"));
+  return graph === undefined || frame === null || !any ? null : new BackwardBar(stage, graph, frame);
+};
+
+class BackwardBar implements Extra {
+  readonly keys = [["[ ]", "turns"]] as const;
+  private readonly previous: HTMLButtonElement;
+  private readonly next: HTMLButtonElement;
+  private readonly position = el("span", { class: "turn-position" });
+  private readonly words = el("p", { class: "turn-words", role: "status" });
+  private readonly bar: HTMLElement;
+  private readonly ends: readonly number[];
+  private state: State | null = null;
+  private turns: readonly Turn[] = [];
+  /** 0: before the first. */
+  private at = 0;
+
+  constructor(
+    private readonly stage: Stage,
+    private readonly graph: AutogradView,
+    frame: HTMLElement,
+  ) {
+    this.previous = this.button("previous", -1);
+    this.next = this.button("next", 1);
+    const controls = el("div", { class: "turn-controls" }, this.previous, this.position, this.next);
+    this.bar = el("div", { class: "turns", role: "group", "aria-label": this.say("ui.backward.title"), hidden: true }, controls, this.words);
+    frame.append(this.bar);
+    let count = 0;
+    this.ends = stage.trace.steps.map(({ events }) => (count += events.length));
+  }
+
+  show(state: State): void {
+    if (state.step !== this.state?.step) {
+      this.at = 0;
+      this.turns = this.read(state);
+    }
+    this.state = state;
+    this.bar.hidden = this.turns.length === 0;
+    this.mark();
+    if (!this.bar.hidden) this.write(state);
+  }
+
+  key(key: string): boolean {
+    if (key !== "[" && key !== "]") return false;
+    if (this.turns.length > 0) this.go(key === "]" ? 1 : -1);
+    return true;
+  }
+
+  private say(id: string, args?: Record<string, unknown>): string {
+    return this.stage.messages.text(id, args);
+  }
+
+  private button(which: "previous" | "next", by: number): HTMLButtonElement {
+    const label = this.say(`ui.backward.${which}`);
+    const button = el("button", { type: "button", class: "control", title: label, "aria-label": label });
+    button.append(signIcon(which));
+    button.addEventListener("click", () => this.go(by));
+    return button;
+  }
+
+  private go(by: number): void {
+    this.at = Math.max(0, Math.min(this.turns.length, this.at + by));
+    const turn = this.turns[this.at - 1];
+    const box = turn === undefined ? undefined : this.graph.boxes.find(({ drawing }) => drawing.node === turn.node);
+    // Shows every view again: the leaves get back the words that `mark` may have put in their place.
+    pick(this.bar, {});
+    if (box !== undefined && this.graph.viewport?.hides(box.drawing) === true) this.graph.viewport.reveal(box.drawing);
+  }
+
+  private read(state: State): readonly Turn[] {
+    const { trace } = this.stage;
+    const step = trace.steps[state.step - 1];
+    if (step === undefined || step.fold !== null) return [];
+    const events = trace.steps.slice(step.began, state.step).flatMap((each) => each.events);
+    const own = events.slice(events.length - ((this.ends[state.step - 1] ?? 0) - step.first_event));
+    if (!own.some(({ kind }) => kind === "ran")) return [];
+    const nodes = new Map([...this.graph.facts].map(([id, { event }]) => [id, event] as const));
+    return turnsOf(trace, own, nodes, (tensor) => state.tensors.get(tensor)?.gradFn ?? null);
+  }
+
+  /** Marks boxes and edges: whose turn it is, who had theirs, who waits. */
+  private mark(): void {
+    const { at, turns, graph } = this;
+    const when = new Map<number, string>();
+    const along = new Map<string, string>();
+    turns.forEach((turn, i) => {
+      const now = i === at - 1 ? "now" : i < at - 1 ? "done" : "waiting";
+      if (at === 0) return;
+      if (when.get(turn.node) !== "now") when.set(turn.node, now);
+      for (const [source, target] of turn.along) {
+        const edge = `${source} ${target}`;
+        if (now !== "waiting" && along.get(edge) !== "now") along.set(edge, now);
+      }
+    });
+    for (const box of graph.boxes) mark(box.root, when.get(box.drawing.node));
+    for (const { drawing, path, head } of graph.edges) {
+      const now = along.get(`${drawing.source} ${drawing.target}`);
+      mark(path, now);
+      mark(head, now);
+    }
+    if (at > 0) this.unfill(turns.slice(at));
+  }
+
+  /** Leaves whose `.grad` is not there yet, though it is at the end of the step. */
+  private unfill(waiting: readonly Turn[]): void {
+    const empty = new Set(waiting.flatMap(({ node, filled }) => (filled?.how === "taken" ? [node] : [])));
+    for (const box of this.graph.boxes) {
+      const variable = this.graph.facts.get(box.drawing.node)?.event.variable ?? null;
+      const leaf = empty.has(box.drawing.node) && variable !== null ? this.state?.tensors.get(variable) : undefined;
+      const subtitle = box.root.querySelector(".node-subtitle");
+      if (leaf !== undefined && subtitle !== null) subtitle.textContent = this.say("ui.graph.leaf", { shape: tuple(leaf.view.shape), grad: "None" });
+    }
+  }
+
+  private write(state: State): void {
+    const { at, turns } = this;
+    const turn = turns[at - 1];
+    this.position.textContent = this.say("ui.backward.of", { n: at, all: turns.length });
+    this.previous.setAttribute("aria-disabled", String(at === 0));
+    this.next.setAttribute("aria-disabled", String(at === turns.length));
+    if (turn === undefined) {
+      const passes = new Set(turns.map(({ pass }) => pass)).size;
+      this.words.replaceChildren(this.say("ui.backward.begin", { n: turns.length, passes }));
+      return;
+    }
+    const parts = [el("b", {}, this.title(turn.node))];
+    const add = (id: string, args: Record<string, unknown>): void => void parts.push(el("span", {}, this.say(id, args)));
+    for (const gradient of turn.received) {
+      if (gradient.parts.length > 0) add("ui.backward.sum", { what: gradientText(gradient, this.say), parts: gradient.parts.map((part) => this.fromText(part)) });
+      else add("ui.backward.gets", { what: gradientText(gradient, this.say), from: gradient.from === null ? "none" : this.title(gradient.from) });
+    }
+    if (turn.silent) add("ui.backward.silent", {});
+    if (turn.filled !== null) add(`ui.backward.${turn.filled.how}`, this.fillArgs(turn, state));
+    for (const { gradient, to } of turn.sent) add("ui.backward.sends", { what: gradientText(gradient, this.say), to: this.title(to) });
+    this.words.replaceChildren(...parts);
+  }
+
+  private fillArgs({ node, filled, received }: Turn, state: State): Record<string, unknown> {
+    const name = this.graph.facts.get(node)?.leafName ?? this.say("ui.memory.unnamed");
+    const before = filled?.before == null ? null : elementsOf(state, filled.before);
+    const [got] = received;
+    return {
+      name: `${name}.grad`,
+      now: filled === null ? "" : gradientText(filled.grad, this.say),
+      before: before === null ? "…" : listText(before),
+      got: got === undefined ? "…" : gradientText(got, this.say),
+    };
+  }
+
+  private fromText(part: Gradient): string {
+    const what = gradientText(part, this.say);
+    return part.from === null ? what : this.say("ui.backward.from", { what, from: this.title(part.from) });
+  }
+
+  private title(node: number): string {
+    const facts = this.graph.facts.get(node);
+    return facts?.leafName ?? facts?.name ?? "?";
+  }
+}
+
+function mark(element: Element, now: string | undefined): void {
+  if (now === undefined) element.removeAttribute("data-turn");
+  else element.setAttribute("data-turn", now);
+}

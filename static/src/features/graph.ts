@@ -1,0 +1,139 @@
+/**
+ * Room and sight in the graph's panel: it can take the place of the others, a map says where one is in a
+ * large picture, and whatever shows a storage lights up with all else that shows the same one.
+ */
+import type { Extra, Feature, Stage } from "../stage";
+import { AutogradView } from "../views/autograd";
+import { el } from "../views/dom";
+import type { Box, Viewport } from "../views/viewport";
+
+export const GRAPH: Feature = (stage, views) => {
+  const graph = views.find((view) => view instanceof AutogradView);
+  const panel = stage.root.querySelector<HTMLElement>(".player-graph");
+  if (graph?.viewport == null || panel === null) return null;
+  lightTogether(stage.root);
+  const toggle = sizeButton(stage, panel);
+  const map = new GraphMap(graph, graph.viewport, stage.messages.text("ui.graph.map"));
+  graph.viewport.root.after(map.root);
+  return {
+    show: () => map.draw(),
+    keys: [["g", "graph"]],
+    key: (key) => {
+      if (key !== "g") return false;
+      toggle();
+      return true;
+    },
+  } satisfies Extra;
+};
+
+/** A button that gives the graph the room of the other pictures, and back. */
+function sizeButton({ messages }: Stage, panel: HTMLElement): () => void {
+  const label = messages.text("ui.graph.large");
+  const button = el("button", { type: "button", class: "graph-size", title: label, "aria-label": label, "aria-pressed": "false" }, "⤢");
+  const toggle = (): void => {
+    const large = panel.parentElement?.classList.toggle("graph-large") === true;
+    button.setAttribute("aria-pressed", String(large));
+  };
+  panel.parentElement?.classList.remove("graph-large");
+  button.addEventListener("click", toggle);
+  panel.querySelector(".graph-buttons")?.append(button);
+  return toggle;
+}
+
+const lighting = new WeakSet<Element>();
+
+/** Marks everything that shows the storage under the pointer, or the one that has the keyboard. */
+function lightTogether(root: HTMLElement): void {
+  if (lighting.has(root)) return;
+  lighting.add(root);
+  let lit: Element[] = [];
+  const light = (target: EventTarget | null): void => {
+    const id = target instanceof Element ? target.closest("[data-storage]")?.getAttribute("data-storage") : undefined;
+    for (const each of lit) each.classList.remove("lit");
+    lit = id == null ? [] : [...root.querySelectorAll(`[data-storage="${CSS.escape(id)}"]`)];
+    for (const each of lit) each.classList.add("lit");
+  };
+  root.addEventListener("pointerover", ({ target }) => light(target));
+  root.addEventListener("pointerleave", () => light(null));
+  root.addEventListener("focusin", ({ target }) => light(target));
+  root.addEventListener("focusout", () => light(null));
+}
+
+const LONGEST = 132;
+const HIGHEST = 84;
+
+/** The whole picture, small, with the part that the window shows. Only there while it does not show all. */
+class GraphMap {
+  readonly root = el("canvas", { class: "graph-map", role: "img", hidden: true });
+  private readonly scale: number;
+  private waiting = false;
+
+  constructor(
+    private readonly graph: AutogradView,
+    private readonly viewport: Viewport,
+    label: string,
+  ) {
+    const { width, height } = viewport.size;
+    this.scale = Math.min(LONGEST / width, HIGHEST / height);
+    this.root.setAttribute("aria-label", label);
+    const told = viewport.moved;
+    viewport.moved = () => {
+      told();
+      this.draw();
+    };
+    this.root.addEventListener("pointerdown", (event) => {
+      this.root.setPointerCapture(event.pointerId);
+      this.center(event);
+    });
+    this.root.addEventListener("pointermove", (event) => {
+      if (this.root.hasPointerCapture(event.pointerId)) this.center(event);
+    });
+  }
+
+  /** Once before the next frame, however often it is asked for. */
+  draw(): void {
+    if (this.waiting) return;
+    this.waiting = true;
+    requestAnimationFrame(() => {
+      this.waiting = false;
+      this.paint();
+    });
+  }
+
+  private center({ clientX, clientY }: PointerEvent): void {
+    const box = this.root.getBoundingClientRect();
+    const { shown } = this.viewport;
+    const [x, y] = [(clientX - box.left) / this.scale - shown.width / 2, (clientY - box.top) / this.scale - shown.height / 2];
+    const zoom = this.viewport.zoomed;
+    this.viewport.pan((shown.x - x) * zoom, (shown.y - y) * zoom);
+  }
+
+  private paint(): void {
+    const { viewport, root, scale } = this;
+    const { width, height } = viewport.size;
+    const { shown } = viewport;
+    const all = shown.x <= 1 && shown.y <= 1 && shown.x + shown.width >= width - 1 && shown.y + shown.height >= height - 1;
+    root.hidden = all || shown.width === 0;
+    const brush = root.hidden ? null : root.getContext("2d");
+    if (brush === null) return;
+    const dense = devicePixelRatio;
+    const [wide, high] = [Math.max(24, Math.ceil(width * scale)), Math.max(16, Math.ceil(height * scale))];
+    root.width = wide * dense;
+    root.height = high * dense;
+    root.style.setProperty("width", `${wide}px`);
+    root.style.setProperty("height", `${high}px`);
+    const { color, borderTopColor } = getComputedStyle(root);
+    brush.scale(dense, dense);
+    for (const { drawing, root: box } of this.graph.boxes) {
+      brush.fillStyle = box.classList.contains("future") || box.classList.contains("gone") ? borderTopColor : color;
+      brush.fillRect(drawing.x * scale, drawing.y * scale, Math.max(1.5, drawing.width * scale), Math.max(1.5, drawing.height * scale));
+    }
+    this.frame(brush, shown, getComputedStyle(root).outlineColor);
+  }
+
+  private frame(brush: CanvasRenderingContext2D, shown: Box, colour: string): void {
+    brush.strokeStyle = colour;
+    brush.lineWidth = 2;
+    brush.strokeRect(shown.x * this.scale, shown.y * this.scale, shown.width * this.scale, shown.height * this.scale);
+  }
+}
