@@ -1,8 +1,8 @@
 /**
  * A backward pass node by node, inside the step that ran it: a bar in the graph's panel, `[` and `]`.
  *
- * The bar lies over the picture, so that it moves nothing when it comes and goes. Boxes and edges are
- * marked by `data-turn`; the leaves' `.grad` fills when its turn comes.
+ * The bar is there at every step of a trace that has a backward pass, so that it moves nothing. Boxes and
+ * edges are marked by `data-turn`; the leaves' `.grad` fills when its turn comes.
  */
 import { turnsOf, type Gradient, type Turn } from "../layout/backward";
 import { elementsOf, gradientText, listText } from "../layout/gradients";
@@ -12,13 +12,13 @@ import { AutogradView } from "../views/autograd";
 import { tuple } from "../views/badge";
 import { el } from "../views/dom";
 import { signIcon } from "../views/icons";
-import { pick } from "../views/view";
+import { goTo, pick } from "../views/view";
 
 export const BACKWARD: Feature = (stage, views) => {
   const graph = views.find((view) => view instanceof AutogradView);
   const frame = stage.root.querySelector<HTMLElement>(".graph-frame");
-  const any = stage.trace.steps.some(({ events }) => events.some(({ kind }) => kind === "ran"));
-  return graph === undefined || frame === null || !any ? null : new BackwardBar(stage, graph, frame);
+  const passes = stage.trace.steps.flatMap(({ events, fold }, i) => (fold === null && events.some(({ kind }) => kind === "ran") ? [i + 1] : []));
+  return graph === undefined || frame === null || passes.length === 0 ? null : new BackwardBar(stage, graph, frame, passes);
 };
 
 class BackwardBar implements Extra {
@@ -38,12 +38,14 @@ class BackwardBar implements Extra {
     private readonly stage: Stage,
     private readonly graph: AutogradView,
     frame: HTMLElement,
+    /** Steps with a backward pass. */
+    private readonly passes: readonly number[],
   ) {
     this.previous = this.button("previous", -1);
     this.next = this.button("next", 1);
     const controls = el("div", { class: "turn-controls" }, this.previous, this.position, this.next);
-    this.bar = el("div", { class: "turns", role: "group", "aria-label": this.say("ui.backward.title"), hidden: true }, controls, this.words);
-    frame.append(this.bar);
+    this.bar = el("div", { class: "turns", role: "group", "aria-label": this.say("ui.backward.title") }, controls, this.words);
+    frame.after(this.bar);
     let count = 0;
     this.ends = stage.trace.steps.map(({ events }) => (count += events.length));
   }
@@ -54,9 +56,8 @@ class BackwardBar implements Extra {
       this.turns = this.read(state);
     }
     this.state = state;
-    this.bar.hidden = this.turns.length === 0;
     this.mark();
-    if (!this.bar.hidden) this.write(state);
+    this.write(state);
   }
 
   key(key: string): boolean {
@@ -134,9 +135,14 @@ class BackwardBar implements Extra {
   private write(state: State): void {
     const { at, turns } = this;
     const turn = turns[at - 1];
-    this.position.textContent = this.say("ui.backward.of", { n: at, all: turns.length });
+    this.bar.classList.toggle("without", turns.length === 0);
+    this.position.textContent = turns.length === 0 ? "–" : this.say("ui.backward.of", { n: at, all: turns.length });
     this.previous.setAttribute("aria-disabled", String(at === 0));
     this.next.setAttribute("aria-disabled", String(at === turns.length));
+    if (turns.length === 0) {
+      this.words.replaceChildren(this.wayTo(state));
+      return;
+    }
     if (turn === undefined) {
       const passes = new Set(turns.map(({ pass }) => pass)).size;
       this.words.replaceChildren(this.say("ui.backward.begin", { n: turns.length, passes }));
@@ -152,6 +158,14 @@ class BackwardBar implements Extra {
     if (turn.filled !== null) add(`ui.backward.${turn.filled.how}`, this.fillArgs(turn, state));
     for (const { gradient, to } of turn.sent) add("ui.backward.sends", { what: gradientText(gradient, this.say), to: this.title(to) });
     this.words.replaceChildren(...parts);
+  }
+
+  /** From a step without a backward pass: where the next one is, or the last. */
+  private wayTo(state: State): HTMLElement {
+    const step = this.passes.find((each) => each > state.step) ?? this.passes.at(-1) ?? 0;
+    const button = el("button", { type: "button", class: "link" }, this.say("ui.backward.where", { step }));
+    button.addEventListener("click", () => goTo(button, step));
+    return button;
   }
 
   private fillArgs({ node, filled, received }: Turn, state: State): Record<string, unknown> {

@@ -61,8 +61,10 @@ function lightTogether(root: HTMLElement): void {
 
 const LONGEST = 132;
 const HIGHEST = 84;
+/** Above this share of the picture in the window nobody is lost. */
+const MOST_SHOWN = 0.5;
 
-/** The whole picture, small, with the part that the window shows. Only there while it does not show all. */
+/** The whole picture, small, with the part that the window shows. Only there while that is a small part. */
 class GraphMap {
   readonly root = el("canvas", { class: "graph-map", role: "img", hidden: true });
   private readonly scale: number;
@@ -112,8 +114,7 @@ class GraphMap {
     const { viewport, root, scale } = this;
     const { width, height } = viewport.size;
     const { shown } = viewport;
-    const all = shown.x <= 1 && shown.y <= 1 && shown.x + shown.width >= width - 1 && shown.y + shown.height >= height - 1;
-    root.hidden = all || shown.width === 0;
+    root.hidden = shown.width === 0 || shown.width * shown.height > width * height * MOST_SHOWN;
     const brush = root.hidden ? null : root.getContext("2d");
     if (brush === null) return;
     const dense = devicePixelRatio;

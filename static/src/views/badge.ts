@@ -3,7 +3,7 @@ import { el } from "./dom";
 
 /** `S0` on the storage's colour. */
 export function storageBadge(id: number, colour: number): HTMLElement {
-  return el("span", { class: `badge badge-${colour}` }, `S${id}`);
+  return el("span", { class: `badge badge-${colour}`, "data-storage": id }, `S${id}`);
 }
 
 /** The square of a view; from the fifth on hatched, with its number. */

@@ -1,0 +1,138 @@
+"""The graph's panel as a reader uses it: the backward pass node by node, details, chips of one storage, room."""
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from .conftest import Open, run
+
+CHAIN = """import torch
+
+w = torch.tensor([1.0, 2.0, 3.0], requires_grad=True)
+y = w * 2
+s = (y + w.exp()).sum()
+s.backward(retain_graph=True)
+s.backward()
+"""
+STALE = """import torch
+
+w = torch.ones(3, requires_grad=True)
+y = w.exp()
+z = y * y
+y.add_(1)
+"""
+TURNS = "[data-turn='now']"
+
+
+def playground(open_page: Open, source: str, **options: object) -> Page:
+    page = open_page("/playground?lang=en&example=views", **options)
+    run(page, source)
+    expect(page.locator(".run-status")).to_contain_text("steps")
+    return page
+
+
+def boxes(page: Page) -> list[list[float]]:
+    """Panels on the page, and nodes in the picture: the window on it goes to the node whose turn it is."""
+    found: list[list[float]] = page.evaluate(
+        """() => [
+          ...[...document.querySelectorAll('.card, .turns, .graph-frame')].map(each => {
+            const { x, y, width, height } = each.getBoundingClientRect();
+            return [x, y, width, height].map(n => Math.round(n * 10) / 10);
+          }),
+          ...[...document.querySelectorAll('.graph .node')].map(node => [node.offsetLeft, node.offsetTop]),
+        ]"""
+    )
+    return found
+
+
+def test_a_backward_pass_is_followed_node_by_node(open_page: Open) -> None:
+    page = playground(open_page, CHAIN)
+    page.locator(".control-previous").first.click()
+    expect(page.locator(".position")).to_have_text("Step 5 of 6")
+    words, position = page.locator(".turn-words"), page.locator(".turn-position")
+    expect(words).to_contain_text("5 nodes")
+    leaf = page.locator(".node.leaf .node-subtitle")
+    expect(leaf).to_contain_text(".grad S")
+    expect(page.get_by_text("Watching changed one fact")).to_be_visible()  # comes after the trace
+    before = boxes(page)
+    said = []
+    for n in range(1, 6):
+        page.keyboard.press("]")
+        expect(position).to_have_text(f"{n} of 5")
+        said.append(words.inner_text())
+        assert boxes(page) == before
+        if n < 5:
+            expect(leaf).to_have_text("leaf (3,) · .grad None")
+    assert said[0].startswith("SumBackward0")
+    assert "sends [1, 1, 1] to AddBackward0" in said[0]
+    assert "runs no op" in said[1]
+    assert "sends [2.718, 7.389, 20.09] to w" in said[2]
+    assert "gets the sum [4.718, 9.389, 22.09]" in said[4]
+    assert "w.grad: None → [4.718, 9.389, 22.09]" in said[4]
+    expect(leaf).to_contain_text(".grad S")
+    page.keyboard.press("[")
+    expect(position).to_have_text("4 of 5")
+    expect(page.locator(f".node{TURNS} .node-title")).to_have_text("MulBackward0")
+
+
+def test_a_second_pass_shows_what_it_adds_to(open_page: Open) -> None:
+    page = playground(open_page, CHAIN)
+    for _ in range(5):
+        page.get_by_role("button", name="Next node of the backward pass").click()
+    expect(page.locator(".turn-words")).to_contain_text(
+        "w.grad: [4.718, 9.389, 22.09] + [4.718, 9.389, 22.09] = [9.437, 18.78, 44.17]"
+    )
+    page.locator(".control-first").click()
+    page.get_by_role("button", name="Gradients flow in step 5").click()
+    expect(page.locator(".position")).to_have_text("Step 5 of 6")
+
+
+def test_details_say_what_a_node_keeps_and_how_it_passes_gradients_on(open_page: Open) -> None:
+    page = playground(open_page, STALE)
+    page.locator(".node-title", has_text="MulBackward0").click()
+    details = page.get_by_role("complementary", name="Details of MulBackward0")
+    expect(details).to_contain_text("grad * other")
+    expect(details.locator(".node-saved .stale")).to_have_count(2)
+    expect(details.locator(".node-saved .stale").first).to_contain_text("needs version 0, is at 1")
+    expect(details.locator(".node-saved .stale").first).to_contain_text("[3.718, 3.718, 3.718]")
+    before = boxes(page)
+    page.locator(".control-previous").first.click()
+    assert boxes(page) == before
+    expect(details.locator(".node-saved .stale")).to_have_count(0)
+    details.get_by_role("button", name="ExpBackward0").first.click()
+    exp = page.get_by_role("complementary", name="Details of ExpBackward0")
+    expect(exp).to_contain_text("grad * result")
+    page.keyboard.press("Escape")
+    expect(exp).to_be_hidden()
+
+
+def test_all_that_shows_one_storage_lights_up_together(open_page: Open) -> None:
+    page = playground(open_page, STALE)
+    chip = page.locator(".chip", has_text="result")
+    chip.hover()
+    storage = chip.get_attribute("data-storage")
+    lit = page.locator(f".graph .chip.lit[data-storage='{storage}']")
+    expect(lit).to_have_count(3)
+    expect(page.locator(f".memory .badge.lit[data-storage='{storage}']").first).to_be_visible()
+    page.locator(".memory .badge").first.hover()
+    expect(lit).to_have_count(0)
+
+
+def test_the_graph_takes_all_the_room_and_gives_it_back(open_page: Open) -> None:
+    page = playground(open_page, CHAIN)
+    height = page.locator(".player-graph").bounding_box()
+    page.locator(".graph .viewport").focus()
+    page.keyboard.press("g")
+    expect(page.locator(".player-memory")).to_be_hidden()
+    large = page.locator(".player-graph").bounding_box()
+    assert height and large and large["height"] > 1.8 * height["height"]
+    page.get_by_role("button", name="Give the graph all the room").click()
+    expect(page.locator(".player-memory")).to_be_visible()
+
+
+@pytest.mark.parametrize("width", [320, 390])
+def test_the_bar_fits_a_phone(open_page: Open, width: int) -> None:
+    page = playground(open_page, CHAIN, width=width, height=800)
+    page.get_by_role("button", name="Next node of the backward pass").click()
+    assert page.evaluate("() => document.documentElement.scrollWidth <= innerWidth")
+    bar = page.locator(".turns").bounding_box()
+    assert bar and bar["width"] <= width
