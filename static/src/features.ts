@@ -12,4 +12,4 @@ import { MEMORY } from "./features/memory";
 import { TEXT } from "./features/text";
 import type { Feature } from "./stage";
 
-export const FEATURES: readonly Feature[] = [TEXT, BACKWARD, DETAILS, GRAPH];
+export const FEATURES: readonly Feature[] = [TEXT, ANALYSE, MEMORY, BACKWARD, DETAILS, GRAPH];

@@ -1,4 +1,4 @@
-"""The graph's panel as a reader uses it: the backward pass node by node, details, chips of one storage, room."""
+"""The graph as a reader uses it: backward passes node by node, details, chips of one storage, room."""
 
 import pytest
 from playwright.sync_api import Page, expect

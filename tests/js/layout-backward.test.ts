@@ -18,7 +18,10 @@ const NODES = new Map([
 
 const op = (name: number, inputs: number[], outputs: number[]): TraceEvent => ({ kind: "op", site: name, inputs, outputs });
 const ran = (node: number | null, task = 1): TraceEvent => ({ kind: "ran", node, task });
-const seen = (tensor: number, values: number[]): TraceEvent => ({ kind: "gradient", tensor, values, norm: 1 });
+const seen = (tensor: number, list: number[]): TraceEvent => {
+  const values: unknown = list;
+  return { kind: "gradient", tensor, values: values as Record<string, unknown>, norm: 1 };
+};
 
 function trace(): Trace {
   const made = traceOf([view([2], [1])], []);
@@ -59,7 +62,7 @@ test("a second pass adds to what is in .grad, and takes nothing of the first for
 });
 
 test("few values are said, many are told by shape and norm", () => {
-  const say = (id: string, args: Record<string, unknown> = {}): string => `${String(args["shape"])} ${String(args["norm"])}`;
+  const say = (_id: string, args: Record<string, unknown> = {}): string => `${String(args["shape"])} ${String(args["norm"])}`;
   assert.equal(gradientText({ values: [1, 2.71828], shape: [2], norm: 2.9 }, say), "[1, 2.718]");
   assert.equal(gradientText({ values: 1, shape: [], norm: 1 }, say), "1");
   assert.equal(gradientText({ values: [[1], [2]], shape: [2, 1], norm: 2.23606 }, say), "(2, 1) 2.236");
