@@ -50,6 +50,7 @@ MAY_IMPORT = {
     "views": {"schema", "model", "layout", "views"},
     "features": {"schema", "model", "layout", "views", "features", "stage"},
     "playground": {"schema", "model", "layout", "views", "playground", "page", "player", "stage"},
+    "share": {"schema", "model", "layout", "views", "share", "player"},
     "compare": {"schema", "model", "layout", "views", "compare", "playground", "page", "player", "stage"},
 }
 """Folder → folders it may import from. The files beside them (player, playground, …) may import all."""

@@ -176,6 +176,7 @@ class Pages:
                 [
                     {
                         "id": name,
+                        "key": example.program.key,
                         "title": example.titles[language],
                         "source": example.program.source,
                         "src": f"/traces/{example.program.file_name}",

@@ -231,7 +231,7 @@ class PlaygroundPage(Page):
     """Where the plotting library is; None where there is none."""
 
     examples: Markup
-    """JSON for a data block: id, title, source and the address of the recorded trace."""
+    """JSON for a data block: id, key, title, source and the address of the recorded trace."""
 
     pairs: Markup
     """JSON for a data block: id, title and both programs of what the page offers to compare."""

@@ -106,6 +106,11 @@ export class Player {
     return this.loaded?.trace ?? null;
   }
 
+  /** The card of a picture, for who wants to copy it; null when it is not shown. */
+  panel(name: FigureName | "timeline"): HTMLElement | null {
+    return this.root.querySelector(`.player-${name}`);
+  }
+
   /** Shows a trace, at a step or else at its last. */
   load(trace: Trace, step = trace.steps.length): void {
     this.pause();

@@ -23,7 +23,6 @@ import { Notice } from "./playground/notice";
 import { Runs, type Ran } from "./playground/runs";
 import type { Comparison, Trace } from "./schema/trace.gen";
 import { el } from "./views/dom";
-import { shareSheet } from "./views/share";
 import { WORKBENCH } from "./workbench";
 
 class Playground {
@@ -72,7 +71,7 @@ class Playground {
     this.address = new Address(() => ({ program: this.written, step: this.player.step, ran: !this.changed, example: this.example }));
     this.comparing = new Comparing(this.messages, this.limits, this.stage, {
       close: (left, step) => this.leaveComparison(left, step),
-      share: (hash) => this.shareLink(hash),
+      share: (hash) => void this.sharePair(hash),
     });
     arena.addEventListener("step-changed", (event) => this.address.stepped((event as CustomEvent<StepChange>).detail.jump));
     document.addEventListener("keydown", (event) => this.key(event));
@@ -289,18 +288,30 @@ class Playground {
     if (trace !== null) void this.address.write("push");
   }
 
+  /** The link, the lines, the pictures and the data of what is shown. */
   private async share(): Promise<void> {
-    this.shareLink(await linkTo(this.written, this.player.step));
+    const { example, written, changed, player } = this;
+    const { openShareSheet } = await import("./share/sheet");
+    const hash = await linkTo(written, player.step);
+    const page = new URL("/playground", location.href);
+    page.searchParams.set("lang", this.messages.language.slice(0, 2));
+    // An example as it is has a recorded trace, which needs no run where it is embedded.
+    const key = changed ? null : (example?.key ?? null);
+    const frame = new URL(key === null ? "/embed/v1/" : `/embed/v1/${key}`, location.href);
+    if (key === null) frame.hash = hash;
+    else frame.searchParams.set("step", String(player.step));
+    const title = example?.title ?? this.say("ui.share.frame-title");
+    const link = page.href + hash;
+    openShareSheet(this.messages, {
+      link, embed: { frame: frame.href, page: link, title }, title, player: changed ? null : player, program: written, runs: this.limits.run,
+    });
   }
 
-  private shareLink(hash: string): void {
+  private async sharePair(hash: string): Promise<void> {
+    const { openShareSheet } = await import("./share/sheet");
     const page = new URL("/playground", location.href);
-    const frame = new URL("/embed/v1/", location.href);
-    const title = this.say("ui.share.frame-title");
-    const embed = `<iframe src="${frame.href}${hash}" width="100%" height="420" title="${title}" loading="lazy" allowfullscreen></iframe>`;
-    const sheet = shareSheet(this.messages, { link: page.href + hash, embed });
-    document.body.append(sheet);
-    sheet.showModal();
+    page.searchParams.set("lang", this.messages.language.slice(0, 2));
+    openShareSheet(this.messages, { link: page.href + hash, embed: null, title: "", player: null, program: null, runs: false });
   }
 }
 

@@ -3,6 +3,7 @@ import type { Messages } from "../model/messages";
 import { plain, type DeviceChoice, type Program } from "../model/program";
 import { dataBlock } from "../page";
 import { el } from "../views/dom";
+import { openSheet } from "../views/sheet";
 import type { Contender } from "./bench";
 
 /** Two programs of ours that show one difference. */
@@ -30,10 +31,9 @@ export interface Before {
   readonly devices: readonly DeviceChoice[];
 }
 
-/** A modal sheet; `showModal()` opens it. */
-export function chooser(messages: Messages, before: Before, choose: (choice: Choice) => void): HTMLDialogElement {
+/** Opens the sheet. */
+export function openChooser(messages: Messages, before: Before, choose: (choice: Choice) => void): void {
   const say = messages.text;
-  const dialog = el("dialog", { class: "sheet compare-chooser", "aria-labelledby": "compare-chooser-title" });
   const option = (words: string, right: Program, { left = before.shown, edit = false } = {}): HTMLElement => {
     const button = el("button", { type: "button", class: "compare-option" }, ...marked(words));
     button.addEventListener("click", () => {
@@ -54,20 +54,16 @@ export function chooser(messages: Messages, before: Before, choose: (choice: Cho
   const pairs = (dataBlock<PreparedPair[]>("pairs") ?? []).map(({ title, left, right }) => {
     return option(title, plain(right), { left: { program: plain(left), trace: null } });
   });
-  const close = el("button", { type: "button", class: "button" }, say("ui.help.close"));
-  close.addEventListener("click", () => dialog.close());
-  dialog.append(
-    el("h2", { id: "compare-chooser-title" }, say("ui.compare.choose")),
+  const dialog = openSheet(
+    messages,
+    say("ui.compare.choose"),
+    false,
     el("h3", {}, say("ui.compare.this-program")),
     el("ul", { class: "compare-options" }, ...own),
+    pairs.length > 0 ? el("h3", {}, say("ui.compare.pairs")) : null,
+    pairs.length > 0 ? el("ul", { class: "compare-options" }, ...pairs) : null,
   );
-  if (pairs.length > 0) dialog.append(el("h3", {}, say("ui.compare.pairs")), el("ul", { class: "compare-options" }, ...pairs));
-  dialog.append(close);
-  dialog.addEventListener("click", (event) => {
-    if (event.target === dialog) dialog.close();
-  });
-  dialog.addEventListener("close", () => dialog.remove());
-  return dialog;
+  dialog.classList.add("compare-chooser");
 }
 
 /** Text with `code` in it. */

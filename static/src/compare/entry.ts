@@ -22,13 +22,11 @@ export class Comparing {
 
   /** Asks what to compare with. */
   async ask(player: Player, shown: Contender, written: string): Promise<void> {
-    const { chooser } = await import("./chooser");
+    const { openChooser } = await import("./chooser");
     const fix = player.trace === null ? null : fixOf(player.trace);
-    const sheet = chooser(this.messages, { shown, written, fix, devices: this.limits.devices }, (choice) => {
+    openChooser(this.messages, { shown, written, fix, devices: this.limits.devices }, (choice) => {
       void this.show({ ...choice, row: null }, "push");
     });
-    document.body.append(sheet);
-    sheet.showModal();
   }
 
   /** Shows two programs in place of the one. */

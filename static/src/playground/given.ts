@@ -4,6 +4,8 @@ import { dataBlock } from "../page";
 
 export interface Example {
   readonly id: string;
+  /** What its embed is called: `examples.views`. */
+  readonly key: string;
   readonly title: string;
   readonly source: string;
   /** Address of its recorded trace. */
