@@ -87,8 +87,8 @@ function embedding(messages: Messages, embedded: Embedded): HTMLElement {
     text.value = snippet(kind, { ...embedded, frame: frame.href });
   };
   const kinds = el("div", { class: "segments", role: "group", "aria-label": say("ui.share.embed") });
-  for (const each of SNIPPET_KINDS) {
-    const button = el("button", { type: "button", "aria-pressed": String(each === kind) }, say(`ui.share.kind-${each}`));
+  for (const [each, name] of SNIPPET_KINDS) {
+    const button = el("button", { type: "button", "aria-pressed": String(each === kind) }, name);
     button.addEventListener("click", () => {
       kind = each;
       for (const other of kinds.children) other.setAttribute("aria-pressed", String(other === button));

@@ -1,7 +1,8 @@
 /** The lines that put a player into other people's pages. Pure: addresses in, text out. */
 
 export type SnippetKind = "html" | "markdown" | "jupyter" | "myst";
-export const SNIPPET_KINDS: readonly SnippetKind[] = ["html", "markdown", "jupyter", "myst"];
+/** Names of formats are the same in every language. */
+export const SNIPPET_KINDS: readonly (readonly [SnippetKind, string])[] = [["html", "HTML"], ["markdown", "Markdown"], ["jupyter", "Jupyter"], ["myst", "MyST"]];
 
 export interface Embedded {
   /** Address of the player alone. */
