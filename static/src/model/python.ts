@@ -45,7 +45,10 @@ export function tokenize(source: string): Token[][] {
   for (const { text, kind } of coloured(source)) {
     linesOf(text).forEach((piece, i) => {
       if (i > 0) lines.push([]);
-      if (piece !== "") lines.at(-1)?.push({ text: piece, kind });
+      const line = lines.at(-1);
+      const last = line?.at(-1);
+      if (last !== undefined && last.kind === "plain" && kind === "plain") line?.splice(-1, 1, { text: last.text + piece, kind });
+      else if (piece !== "") line?.push({ text: piece, kind });
     });
   }
   return lines;
