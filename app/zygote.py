@@ -246,7 +246,7 @@ def _send(payload: bytes) -> None:
 
 
 def rehearse() -> None:
-    """Trace a small program here, observed and not, and compile one function eagerly.
+    """Trace a small program here, observed and not, and compile with the backends that need no compiler.
 
     Raises:
         RuntimeError: The process is no longer fit to be forked.
@@ -256,8 +256,11 @@ def rehearse() -> None:
             source=REHEARSAL, device="cpu", seed=0, limits=REHEARSAL_LIMITS, observed=observed
         )
         record_program(request, lambda payload: None)
-    torch.compile(lambda x: x.sin() + 1, backend="eager")(torch.ones(3))
-    torch._dynamo.reset()
+    # The first function that a process compiles loads two hundred modules, symbolic sizes yet more.
+    for backend in ("eager", "aot_eager"):
+        compiled = torch.compile(lambda x: x.sin() + 1, backend=backend, dynamic=True)
+        compiled(torch.ones(3, requires_grad=True)).sum().backward()
+        torch._dynamo.reset()
     threads = len(os.listdir("/proc/self/task"))
     if threads != 1:
         raise RuntimeError(f"{threads} threads in the process that forks; there must be one")

@@ -14,6 +14,7 @@ MOST_NODES = 120
 _TITLE_CHARACTER = 7.9
 _SMALL_CHARACTER = 6.9
 _MARGIN = 24
+_ROUND_MARGIN = 38
 _NARROWEST = 76
 _WIDEST = 240
 _HEIGHT = 52.0
@@ -70,9 +71,10 @@ def _draw(graph: FxGraph, step: int, known: dict[Shape, GraphDrawing]) -> GraphD
 
 def _size(node: FxNode) -> tuple[float, float]:
     """A title, what is called, and below it the shape and dtype of the result."""
+    margin = _ROUND_MARGIN if node.op in ("placeholder", "get_attr") else _MARGIN
     width = max(
-        len(title_of(node)) * _TITLE_CHARACTER + _MARGIN,
-        len(_result(node)) * _SMALL_CHARACTER + _MARGIN,
+        len(title_of(node)) * _TITLE_CHARACTER + margin,
+        len(_result(node)) * _SMALL_CHARACTER + margin,
         _NARROWEST,
     )
     return float(-(-min(width, _WIDEST) // _GRID) * _GRID), _HEIGHT

@@ -41,8 +41,11 @@ class CompiledLines(Lines):
 
     def _at_call(self, frame: Any, event: str, arg: Any) -> Any:
         code = frame.f_code
-        if id(code) not in self._made or os.getpid() != self.pid:
-            return super()._at_call(frame, event, arg)
+        if id(code) not in self._made:
+            # First of all, because it is asked at every call that the compiler makes.
+            return None if code.co_filename != self._program else super()._at_call(frame, event, arg)
+        if os.getpid() != self.pid:
+            return None
         try:
             if RESUMED.match(code.co_name):
                 self._end_what_broke()

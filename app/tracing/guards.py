@@ -87,6 +87,8 @@ def _row(part: str) -> dict[str, Any]:
         return row("length", part[4:], "0")
     if ".size()" in part or ".stride()" in part:
         return row("size", root[0] if root else "", part)
+    if "check_no_aliasing" in part:
+        return row("alias", root[0] if root else "", part)
     if " is " in part:
         return row("alias", part.partition(" is ")[0].removeprefix("not "), part)
     if m := _VALUE.search(part):

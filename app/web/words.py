@@ -15,6 +15,8 @@ _FOR_PROGRAMS_NOT_RUN_YET = (
     "ui.analyse.",
     "ui.backward.",
     "ui.calls.",
+    "ui.compiled.",
+    "ui.dispatch.",
     "ui.changes.changed",
     "ui.changes.names",
     "ui.changes.ops",

@@ -7,11 +7,13 @@
 import { ANALYSE } from "./features/analyse";
 import { BACKWARD } from "./features/backward";
 import { CALLS } from "./features/calls";
+import { COMPILED } from "./features/compiled";
 import { DETAILS } from "./features/details";
+import { DISPATCH } from "./features/dispatch";
 import { GRAPH } from "./features/graph";
 import { LADDER } from "./features/ladder";
 import { MEMORY } from "./features/memory";
 import { TEXT } from "./features/text";
 import type { Feature } from "./stage";
 
-export const FEATURES: readonly Feature[] = [TEXT, ANALYSE, MEMORY, CALLS, LADDER, BACKWARD, DETAILS, GRAPH];
+export const FEATURES: readonly Feature[] = [TEXT, ANALYSE, MEMORY, CALLS, LADDER, BACKWARD, DETAILS, GRAPH, COMPILED, DISPATCH];

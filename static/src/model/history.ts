@@ -162,6 +162,7 @@ export class History {
         verdicts: site.verdicts,
         node: site.node === null ? null : (names[site.node] ?? null),
         inside: this.insides.get(event.site) ?? null,
+        route: site.route ?? null,
         failed: site.failed,
       });
     }

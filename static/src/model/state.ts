@@ -104,6 +104,8 @@ export interface OpNow {
   readonly node: string | null;
   /** The library it ran inside, as `torch.optim`; null for what the program asked for itself. */
   readonly inside: string | null;
+  /** Its way through the dispatcher, as an index into `routes`. */
+  readonly route: number | null;
   readonly failed: boolean;
 }
 

@@ -8,7 +8,7 @@ import type { ApiNow, OpNow, State } from "../model/state";
 import type { SourceRange, Trace } from "../schema/trace.gen";
 import { Changes } from "./changes";
 import { el } from "./dom";
-import { pointAt, type View } from "./view";
+import { pointAt, showWay, type View } from "./view";
 import { waysFrom } from "./ways";
 
 const TABS = ["changed", "ops", "output"] as const;
@@ -131,7 +131,7 @@ export class TabsView implements View {
       "li",
       { class: "op", tabindex: 0 },
       el("code", { class: "op-name" }, op.op),
-      el("span", { class: "op-verdicts" }, ...verdicts.map((verdict) => this.verdict(verdict))),
+      el("span", { class: "op-verdicts" }, ...verdicts.map((verdict) => this.verdict(verdict)), this.way(op, state)),
       el(
         "span",
         { class: "op-from" },
@@ -141,6 +141,15 @@ export class TabsView implements View {
       ),
     );
     return this.pointing(row, op.range);
+  }
+
+  /** Asks for the op's way through the dispatcher. */
+  private way(op: OpNow, state: State): HTMLElement | null {
+    if (op.route === null) return null;
+    const name = this.messages.text("ui.ops.way", { op: op.op });
+    const button = el("button", { type: "button", class: "op-way", title: name, "aria-label": name, "aria-haspopup": "dialog" }, "⋯");
+    button.addEventListener("click", () => showWay(button, state.ops.indexOf(op)));
+    return button;
   }
 
   private apiCall(call: ApiNow): HTMLElement {

@@ -21,6 +21,14 @@ export interface View {
 /** Detail of a `pick` event. Fields left out stay as they are. */
 export type Pick = Partial<Focus>;
 
+/** An event: the way of an op through the dispatcher is asked for. */
+export const WAY_EVENT = "show-way";
+
+/** Asks for the way of an op; `index` is its place among the ops of the step. */
+export function showWay(from: EventTarget, index: number): void {
+  from.dispatchEvent(new CustomEvent<number>(WAY_EVENT, { detail: index, bubbles: true }));
+}
+
 /** Tells the player what the reader points at. */
 export function pick(from: EventTarget, detail: Pick): void {
   from.dispatchEvent(new CustomEvent<Pick>("pick", { detail, bubbles: true, composed: true }));
