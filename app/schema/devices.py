@@ -55,3 +55,10 @@ class AllocatorFigures(Record):
 
     failures: int
     """Times so far that it was out of memory."""
+
+    capacity_bytes: int | None = None
+    """Bytes the device has, or the program may reserve of it; null where that was not asked."""
+
+    blocks: tuple[tuple[int, ...], ...] | None = None
+    """Sizes of the blocks of each segment, in the order of their addresses, free ones negative. Null where
+    they were not asked for, or are too many."""

@@ -52,6 +52,10 @@ class Accelerator(Protocol):
         """Each device in use with what its allocator says."""
         ...
 
+    def layout(self, device: str) -> dict[str, Any]:
+        """What else is known of its memory."""
+        ...
+
     def seed(self, seed: int) -> None:
         """Seed its generators, now or when it is first used."""
         ...
@@ -135,6 +139,10 @@ class Cuda:
             if table:
                 yield f"cuda:{index}", figures_of(table)
 
+    def layout(self, device: str) -> dict[str, Any]:
+        """See `Accelerator`. The blocks would have to be asked for with a snapshot, which is slow."""
+        return {}
+
     def seed(self, seed: int) -> None:
         """See `Accelerator`."""
         torch.cuda.manual_seed_all(seed)
@@ -173,6 +181,10 @@ class Mps:
     def figures(self) -> Iterator[tuple[str, Figures]]:
         """It keeps no such table."""
         return iter(())
+
+    def layout(self, device: str) -> dict[str, Any]:
+        """See `Accelerator`."""
+        return {}
 
     def seed(self, seed: int) -> None:
         """See `Accelerator`."""

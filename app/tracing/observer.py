@@ -47,7 +47,10 @@ class Allocators(Protocol):
         """They are models."""
 
     def figures(self) -> Iterator[tuple[str, dict[str, int]]]:
-        """Each device in use, with the fields of `schema.AllocatorFigures`."""
+        """Each device in use, with the fields of `schema.AllocatorFigures` that are always known."""
+
+    def layout(self, device: str) -> dict[str, Any]:
+        """Its other fields, where they are known."""
 
 
 class StepObserver:
@@ -376,8 +379,8 @@ class StepObserver:
         for device, figures in allocators.figures():
             if figures != self._figures.get(device) and (any(figures.values()) or device in self._figures):
                 self._figures[device] = figures
-                event = {"kind": "allocator", "device": device, "simulated": allocators.simulated, **figures}
-                self._stream.events.append(event)
+                event = {"kind": "allocator", "device": device, "simulated": allocators.simulated}
+                self._stream.events.append({**event, **figures, **allocators.layout(device)})
 
     # -- names
 

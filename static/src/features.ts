@@ -14,6 +14,7 @@ import { GRAPH } from "./features/graph";
 import { LADDER } from "./features/ladder";
 import { MEMORY } from "./features/memory";
 import { TEXT } from "./features/text";
+import { TIME } from "./features/time";
 import type { Feature } from "./stage";
 
-export const FEATURES: readonly Feature[] = [TEXT, ANALYSE, MEMORY, CALLS, LADDER, BACKWARD, DETAILS, GRAPH, COMPILED, DISPATCH];
+export const FEATURES: readonly Feature[] = [TEXT, ANALYSE, MEMORY, CALLS, LADDER, BACKWARD, DETAILS, GRAPH, COMPILED, DISPATCH, TIME];

@@ -68,7 +68,7 @@ export class Player {
   private at = 0;
   private figure: FigureName = "memory";
   private focus: Focus = NO_FOCUS;
-  private timer: ReturnType<typeof setInterval> | null = null;
+  private timer: ReturnType<typeof setTimeout> | null = null;
 
   constructor(
     private readonly root: HTMLElement,
@@ -78,6 +78,7 @@ export class Player {
     root.classList.add("player", `player-${options.arrangement.name}`);
     root.addEventListener("pick", (event) => this.pick((event as CustomEvent<Pick>).detail));
     root.addEventListener("go-to-step", (event) => this.go((event as CustomEvent<number>).detail));
+    root.addEventListener("drag-to-step", (event) => this.go((event as CustomEvent<number>).detail, false));
     root.addEventListener("point-at", (event) => this.loaded?.code.point((event as CustomEvent<SourceRange | null>).detail));
     root.addEventListener(PLAY_EVENT, () => (this.timer === null ? this.play() : this.pause()));
     const keys = options.keys === "page" ? document : root;
@@ -169,13 +170,13 @@ export class Player {
     if (playing) this.play();
   }
 
-  /** Goes to a step, as near as there is one. */
-  go(step: number): void {
+  /** Goes to a step, as near as there is one. A drag over many is no jump. */
+  go(step: number, mayJump = true): void {
     if (this.loaded === null) return;
     const least = Math.min(1, this.steps);
     const to = Math.max(least, Math.min(step, this.steps));
     if (to === this.at) return;
-    const jump = Math.abs(to - this.at) > 1;
+    const jump = mayJump && Math.abs(to - this.at) > 1;
     this.at = to;
     this.focus = NO_FOCUS;
     this.show();
@@ -210,16 +211,19 @@ export class Player {
   private play(): void {
     if (this.loaded === null || this.timer !== null) return;
     if (this.at >= this.steps) this.go(1);
-    this.timer = setInterval(() => {
+    const { controls } = this.loaded;
+    const next = (): void => {
       this.go(this.at + 1);
       if (this.at >= this.steps) this.pause();
-    }, PLAY_MS);
+      else this.timer = setTimeout(next, PLAY_MS / controls.speed);
+    };
+    this.timer = setTimeout(next, PLAY_MS / controls.speed);
     this.show();
   }
 
   private pause(): void {
     if (this.timer === null) return;
-    clearInterval(this.timer);
+    clearTimeout(this.timer);
     this.timer = null;
     this.show();
   }

@@ -1,11 +1,10 @@
 /** What a run looks like as a whole: jumps, calls, and where the timeline draws them. */
 import assert from "node:assert/strict";
-import { readFileSync, readdirSync } from "node:fs";
-import { join } from "node:path";
 import { test } from "node:test";
+import type { TransferLife } from "../../static/src/layout/lives";
+import { stackOf, together } from "../../static/src/layout/stack";
 import { columnAt, trackPath } from "../../static/src/layout/steps";
-import { bracketPath, brackets, covers, memoryCurves, scaleFor, spanAround } from "../../static/src/layout/timeline";
-import { History } from "../../static/src/model/history";
+import { arrowPath, arrowsOf, bracketPath, brackets, covers, foldedOf, scaleFor, spanAround } from "../../static/src/layout/timeline";
 import { nextChange, nextExecution, outlineOf, stepOfLine } from "../../static/src/model/outline";
 import type { Layer } from "../../static/src/model/state";
 import type { Statement, Step, Trace } from "../../static/src/schema/trace.gen";
@@ -102,19 +101,6 @@ test("steps too narrow to tell apart are drawn as one bar per run", () => {
   assert.equal(wide.match(/M/g)?.length, 4);
 });
 
-test("the memory curve follows the bytes of every state, and its top is the peak", () => {
-  const folder = "app/lessons/recorded";
-  const name = readdirSync(folder).find((each) => each.startsWith("examples.write-through")) ?? "";
-  const trace = JSON.parse(readFileSync(join(folder, name), "utf8")) as Trace;
-  const [history, whole] = [new History(trace), outlineOf(trace)];
-  const cpu = whole.alive.find((each) => each.device === "cpu")?.bytes ?? [];
-
-  assert.deepEqual(cpu, cpu.map((_, at) => history.state(at).alive.get("cpu") ?? 0));
-  assert.equal(cpu.length, trace.steps.length + 1);
-  const heights = [...(memoryCurves(whole, scaleFor(cpu.length - 1, 900, true), 0, 40)[0]?.edge ?? "").matchAll(/V([\d.]+)/g)];
-  assert.equal(Math.min(...heights.map((each) => Number(each[1]))), 4);
-});
-
 test("of a run wider than the window, what is near the window is drawn, where it stands in the whole run", () => {
   const scale = scaleFor(1000, 520, false);
   assert.equal(scale.column, 26);
@@ -137,12 +123,48 @@ test("of a run wider than the window, what is near the window is drawn, where it
   assert.equal(bracketPath(calls, 0, narrow, 3, { from: 2, to: 3 }), bracketPath(calls.slice(0, 1), 0, narrow, 3));
 });
 
-test("the memory curve of some columns is that of the whole run there", () => {
-  const outline = { ...outlineOf(TRACE), peak: 8, alive: [{ device: "cpu", bytes: [0, 4, 4, 8, 2, 2, 2, 6, 6] }] };
-  const scale = { columns: 8, column: 10, width: 80 };
-  const [whole] = memoryCurves(outline, scale, 0, 12);
-  const [part] = memoryCurves(outline, scale, 0, 12, { from: 2, to: 5 });
-  assert.equal(whole?.edge, "M0 12H0V8H20V4H30V10H60V6H80");
-  assert.equal(part?.edge, "M20 8H20V4H30V10H50");
-  assert.equal(part?.area, "M20 8H20V4H30V10H50V12H20z");
+const HELD = {
+  device: "cpu",
+  kinds: { named: [0, 4, 4, 4, 2], optimizer: [0, 0, 0, 0, 0], gradient: [0, 0, 0, 0, 0], saved: [0, 0, 4, 0, 0], other: [0, 0, 0, 0, 0] },
+  total: [0, 4, 8, 4, 2],
+  within: [0, 4, 8, 16, 2],
+  peak: { bytes: 16, step: 3, within: true },
+};
+const TENS = { columns: 4, column: 10, width: 40 };
+
+test("kinds of holders are stacked, and what was alive while a step ran only stands above it", () => {
+  const { bands, edge, within } = stackOf(HELD, TENS, { top: 0, height: 20, most: 16 });
+  assert.deepEqual(bands.map(({ kind }) => kind), ["named", "saved"]);
+  assert.equal(edge, "M0 20H0V16H10V12H20V16H30V18H40");
+  assert.equal(bands[0]?.area, "M0 20H0V16H30V18H40V20H0z");
+  assert.equal(bands[1]?.area, "M0 20H0V16H10V12H20V16H30V18H40V18H30V16H0z");
+  assert.equal(within, "M20 16V4h10V16z");
+  const part = stackOf(HELD, TENS, { top: 0, height: 20, most: 16 }, { from: 1, to: 3 });
+  assert.equal(part.edge, "M10 16H10V12H20V16H30");
+});
+
+test("of several devices the bytes add up, and the peak is that of their sum", () => {
+  const other = { ...HELD, device: "cuda:0", total: [0, 0, 0, 8, 8], within: [0, 0, 0, 8, 8], kinds: { ...HELD.kinds, named: [0, 0, 0, 8, 8], saved: [0, 0, 0, 0, 0] } };
+  const both = together([HELD, other]);
+  assert.deepEqual(both.total, [0, 4, 8, 12, 10]);
+  assert.deepEqual(both.kinds.named, [0, 4, 4, 12, 10]);
+  assert.deepEqual(both.peak, { bytes: 12, step: 3, within: false });
+  assert.equal(together([HELD]), HELD);
+});
+
+test("copies of one step that go one way are one arrow, with the bytes of both", () => {
+  const copy = (step: number, from: string, to: string, nbytes: number): TransferLife => {
+    return { step, line: step, source: 1, target: 2, from, to, sourceName: "x", targetName: "y", nbytes };
+  };
+  const lanes = new Map([["cpu", { top: 0, bottom: 20 }], ["cuda:0", { top: 40, bottom: 60 }]]);
+  const arrows = arrowsOf([copy(2, "cpu", "cuda:0", 8), copy(2, "cpu", "cuda:0", 4), copy(2, "cuda:0", "cpu", 2), copy(3, "cpu", "meta", 9)], TENS, lanes);
+  assert.deepEqual(arrows.map(({ nbytes, from, to, x }) => [nbytes, from, to, x]), [[12, 20, 40, 15], [2, 40, 20, 17.5]]);
+  assert.ok(arrowPath(arrows[0] ?? assert.fail()).startsWith("M15 20V40M11 35L15 40L19 35"));
+});
+
+test("folded iterations of a loop are one stretch, and say how many they stand for", () => {
+  const fold = { loop: 1, first: 4, last: 97 };
+  const steps = outlineOf({ ...TRACE, steps: TRACE.steps.map((each, at) => (at === 4 || at === 6 ? { ...each, fold, executions: 94 } : each)) }).steps;
+  assert.deepEqual(foldedOf(steps), [{ from: 4, to: 6, first: 4, last: 97 }]);
+  assert.deepEqual(foldedOf(outline.steps), []);
 });

@@ -84,6 +84,14 @@ class SimulatedCuda:
         for device, memory in zip(labels.devices, labels.memories, strict=True):
             yield reading.device_name(device), memory.figures()
 
+    def layout(self, device: str) -> dict[str, Any]:
+        """What lies where in the memory of a device, as of `observer.Allocators`."""
+        labels = self.machine.labels
+        for place, memory in zip(labels.devices, labels.memories, strict=True):
+            if reading.device_name(place) == device:
+                return memory.layout()
+        return {}
+
     def seed(self, seed: int) -> None:
         """Seed the generators of all devices."""
         self.machine.generators.seed_all(seed)

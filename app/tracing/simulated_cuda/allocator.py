@@ -13,6 +13,7 @@ Source: c10/cuda/CUDACachingAllocator.cpp of PyTorch 2.13.
 """
 
 from dataclasses import dataclass, field
+from typing import Any
 
 ROUNDING = 512
 MIB = 1 << 20
@@ -23,6 +24,9 @@ SMALL_SEGMENT = 2 * MIB
 LARGE_SEGMENT = 20 * MIB
 OWN_SEGMENT = 10 * MIB
 """Requests from this on get a segment of their own."""
+
+MOST_BLOCKS = 256
+"""Told of one by one."""
 
 
 class DeviceFull(Exception):
@@ -118,6 +122,12 @@ class Allocator:
             "retries": self.retries,
             "failures": self.failures,
         }
+
+    def layout(self) -> dict[str, Any]:
+        """The rest of those fields: the blocks of each segment, free ones negative, unless they are many."""
+        many = sum(len(segment.blocks) for segment in self.segments) > MOST_BLOCKS
+        blocks = None if many else [[-b.size if b.free else b.size for b in s.blocks] for s in self.segments]
+        return {"capacity_bytes": self.limit, "blocks": blocks}
 
     def allocate(self, nbytes: int) -> Block | None:
         """Find room.

@@ -3,7 +3,9 @@
  *
  * Everything shares the scale of `steps`: column i, from 0, is step i + 1.
  */
-import type { Outline, StepOutline } from "../model/outline";
+import type { StepOutline } from "../model/outline";
+import type { Life, Stretch } from "./life";
+import type { TransferLife } from "./lives";
 import { ALL, columnAt, gapOf, n, type Scale, type Span } from "./steps";
 
 /** Heights of the rows, in CSS pixels. */
@@ -13,10 +15,16 @@ export interface Rows {
   /** One lane of brackets over calls. */
   readonly lane: number;
   readonly track: number;
+  /** All devices as one; and a lane of one device, with the gap that copies cross. */
   readonly memory: number;
+  readonly device: number;
+  readonly alone: number;
+  readonly gap: number;
+  /** The life of one storage. */
+  readonly life: number;
 }
 
-export const ROWS: Rows = { label: 20, lane: 5, track: 20, memory: 40 };
+export const ROWS: Rows = { label: 20, lane: 5, track: 18, memory: 40, device: 64, alone: 120, gap: 16, life: 24 };
 
 /** Columns at least this wide show a line number; the detailed scale never goes below. */
 export const DETAILED_COLUMN = 26;
@@ -66,45 +74,97 @@ export function bracketPath(all: readonly Bracket[], lane: number, scale: Scale,
   return path;
 }
 
-export interface MemoryCurve {
-  readonly device: string;
-  /** The filled area from the device's bytes down to those below it. */
-  readonly area: string;
-  /** Its upper edge. */
-  readonly edge: string;
+/** Iterations of one loop that were folded: the columns of their steps, and how many iterations those stand for. */
+export interface Folded {
+  readonly from: number;
+  readonly to: number;
+  readonly first: number;
+  readonly last: number;
 }
 
-/** Bytes alive after each step, devices stacked, the peak at the top. */
-export function memoryCurves(outline: Outline, scale: Scale, top: number, height: number, span = ALL): MemoryCurve[] {
-  const y = (bytes: number): number => top + height - (outline.peak === 0 ? 0 : (bytes / outline.peak) * (height - 4));
-  let below = new Array<number>(outline.steps.length + 1).fill(0);
-  return outline.alive.map(({ device, bytes }) => {
-    const above = below.map((base, step) => base + (bytes[step] ?? 0));
-    const edge = stairs(above, scale, y, span);
-    const back = stairsBack(below, scale, y, span);
-    below = above;
-    return { device, area: `${edge}${back}z`, edge };
+/** Runs of folded steps, one per loop and stretch of iterations. */
+export function foldedOf(steps: readonly StepOutline[]): Folded[] {
+  const found: { from: number; to: number; first: number; last: number; loop: number | null }[] = [];
+  for (const { number, iterations } of steps) {
+    if (iterations === null) continue;
+    const { first, last, loop } = iterations;
+    const run = found.findLast((each) => each.loop === loop && each.first === first && each.last === last);
+    if (run === undefined) found.push({ from: number - 1, to: number - 1, first, last, loop });
+    else run.to = number - 1;
+  }
+  return found.map(({ from, to, first, last }) => ({ from, to, first, last }));
+}
+
+/** From where to where a stretch of steps is drawn: it begins with the step that ends with it there. */
+function ends({ born, gone }: Stretch, scale: Scale): readonly [number, number] {
+  return [(born - 1) * scale.column, Math.min(scale.columns, gone - 1) * scale.column];
+}
+
+/** The life of a storage as paths: the time it is there, the time it is shared, each name, each write. */
+export interface LifePaths {
+  readonly there: string;
+  readonly shared: string;
+  readonly names: readonly { readonly mark: number; readonly d: string }[];
+  readonly writes: string;
+}
+
+const THICK = 7;
+const MOST_NAMES = 5;
+
+/** Draws a life in a row: the storage above, its names below. */
+export function lifePaths(life: Life, scale: Scale, top: number): LifePaths {
+  const box = (stretch: Stretch, y: number, height: number): string => {
+    const [left, right] = ends(stretch, scale);
+    return `M${n(left)} ${n(y)}H${n(Math.max(left + 1.5, right))}v${height}H${n(left)}z`;
+  };
+  const rows = new Map<string, number>();
+  for (const { name } of life.names) if (!rows.has(name) && rows.size < MOST_NAMES) rows.set(name, rows.size);
+  const names = life.names.flatMap(({ mark, name, ...stretch }) => {
+    const row = rows.get(name);
+    return row === undefined ? [] : [{ mark, d: box(stretch, top + THICK + 2 + row * 2.6, 2) }];
+  });
+  const writes = [life.born, ...life.writes].map((step) => {
+    const x = (step - 0.5) * scale.column;
+    return `M${n(x)} ${n(top - 2)}v${THICK + 4}`;
+  });
+  return { there: box(life, top, THICK), shared: life.shared.map((each) => box(each, top, THICK)).join(""), names, writes: writes.join("") };
+}
+
+/** A copy as an arrow from the lane of one device to that of another. */
+export interface Arrow {
+  readonly copies: readonly TransferLife[];
+  readonly x: number;
+  readonly from: number;
+  readonly to: number;
+  /** Bytes of all its copies. */
+  readonly nbytes: number;
+}
+
+/** Arrows of all steps: copies of one step that go one way are one. `lanes` says where a device's lane lies. */
+export function arrowsOf(transfers: readonly TransferLife[], scale: Scale, lanes: ReadonlyMap<string, { readonly top: number; readonly bottom: number }>): Arrow[] {
+  const ways = new Map<string, TransferLife[]>();
+  for (const copy of transfers) {
+    const way = `${copy.step} ${copy.from} ${copy.to}`;
+    const known = ways.get(way);
+    if (known === undefined) ways.set(way, [copy]);
+    else known.push(copy);
+  }
+  const perStep = new Map<number, number>();
+  return [...ways.values()].flatMap((copies) => {
+    const [first] = copies;
+    const [from, to] = [lanes.get(first?.from ?? ""), lanes.get(first?.to ?? "")];
+    if (first === undefined || from === undefined || to === undefined) return [];
+    const before = perStep.get(first.step) ?? 0;
+    perStep.set(first.step, before + 1);
+    const down = from.top < to.top;
+    const nbytes = copies.reduce((sum, copy) => sum + copy.nbytes, 0);
+    const x = (first.step - 0.5 + (before % 3) * 0.25) * scale.column;
+    return [{ copies, x, from: down ? from.bottom : from.top, to: down ? to.top : to.bottom, nbytes }];
   });
 }
 
-function stairs(values: readonly number[], scale: Scale, y: (bytes: number) => number, { from, to }: Span): string {
-  const last = Math.min(values.length - 1, to);
-  let path = `M${n(from * scale.column)} ${n(y(values[from] ?? 0))}`;
-  let before = values[from];
-  for (let step = from + 1; step <= last; step += 1) {
-    if (values[step] === before) continue;
-    path += `H${n((step - 1) * scale.column)}V${n(y(values[step] ?? 0))}`;
-    before = values[step];
-  }
-  return `${path}H${n(last * scale.column)}`;
-}
-
-function stairsBack(values: readonly number[], scale: Scale, y: (bytes: number) => number, { from, to }: Span): string {
-  const last = Math.min(values.length - 1, to);
-  let path = `V${n(y(values[last] ?? 0))}`;
-  for (let step = last; step > from + 1; step -= 1) {
-    if (values[step] === values[step - 1]) continue;
-    path += `H${n((step - 1) * scale.column)}V${n(y(values[step - 1] ?? 0))}`;
-  }
-  return `${path}H${n(from * scale.column)}`;
+/** An arrow's line and head. */
+export function arrowPath({ x, from, to }: Arrow): string {
+  const way = Math.sign(to - from);
+  return `M${n(x)} ${n(from)}V${n(to)}M${n(x - 4)} ${n(to - 5 * way)}L${n(x)} ${n(to)}L${n(x + 4)} ${n(to - 5 * way)}`;
 }

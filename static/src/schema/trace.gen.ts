@@ -919,6 +919,15 @@ export interface AllocatorFigures {
    * Times so far that it was out of memory.
    */
   failures: number;
+  /**
+   * Bytes the device has, or the program may reserve of it; null where that was not asked.
+   */
+  capacity_bytes?: number | null;
+  /**
+   * Sizes of the blocks of each segment, in the order of their addresses, free ones negative. Null where
+   * they were not asked for, or are too many.
+   */
+  blocks?: number[][] | null;
 }
 /**
  * What a name of a frame leads to, whenever that changed. No paths: it leads to no tensor any more.

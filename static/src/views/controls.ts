@@ -12,6 +12,8 @@ export type Sign = "first" | "previous" | "next" | "last";
 export class Controls {
   readonly element: HTMLElement;
   protected readonly position = el("span", { class: "position" });
+  /** How many times as quick as usual it goes on by itself. */
+  speed = 1;
   protected step = 0;
   protected steps = 0;
 

@@ -10,7 +10,7 @@ import type { Messages } from "../model/messages";
 import type { Outline, StepOutline } from "../model/outline";
 import { LAYERS, type State } from "../model/state";
 import type { Trace } from "../schema/trace.gen";
-import { el, svg } from "./dom";
+import { el, svg, type Attributes } from "./dom";
 import { goTo, type View } from "./view";
 
 /** The mark on top of the band is seen in a long run too. */
@@ -43,20 +43,20 @@ export class StepsView implements View {
   private readonly bandTop = svg("rect", { class: "timeline-band-top", y: 0, height: 3, rx: 1.5 });
   private readonly past = svg("rect", { x: 0, y: 0 });
   private readonly future = svg("rect", { y: 0 });
-  private readonly clip: { readonly past: string; readonly future: string };
+  protected readonly clip: { readonly past: string; readonly future: string };
   protected scale: Scale = { columns: 1, column: 1, width: 1 };
   protected available = 0;
   /** The columns that are drawn. */
   protected drawn: Span = { from: 0, to: 0 };
   protected state: State | null = null;
-  private trace: Trace | null = null;
+  protected trace: Trace | null = null;
 
   constructor(
     protected readonly outline: Outline,
     protected readonly messages: Messages,
     /** Before the tracks, or in the header. */
     protected readonly controls: HTMLElement,
-    protected readonly rows = COMPACT,
+    protected rows = COMPACT,
   ) {
     clips += 1;
     this.clip = { past: `timeline-past-${clips}`, future: `timeline-future-${clips}` };
@@ -69,10 +69,10 @@ export class StepsView implements View {
     this.scroll.setAttribute("aria-valuemin", String(Math.min(1, this.outline.steps.length)));
     this.scroll.setAttribute("aria-valuemax", String(this.outline.steps.length));
     this.canvas.addEventListener("click", (event) => goTo(this.scroll, this.stepAt(event)));
-    this.canvas.addEventListener("pointermove", (event) => {
-      const step = this.outline.steps[this.stepAt(event) - 1];
-      this.canvas.title = step === undefined ? "" : this.tip(step);
+    this.canvas.addEventListener("pointerdown", (event) => {
+      if (event.pointerType === "mouse") this.canvas.setPointerCapture(event.pointerId);
     });
+    this.canvas.addEventListener("pointermove", (event) => this.point(event));
     new ResizeObserver(() => this.resize()).observe(this.scroll);
     this.resize();
   }
@@ -92,12 +92,20 @@ export class StepsView implements View {
     return [this.controls, el("div", { class: "timeline-body compact" }, this.scroll)];
   }
 
-  private stepAt(event: MouseEvent): number {
+  /** A point is told of; the band follows one that is held down. */
+  protected point(event: PointerEvent): void {
+    const at = this.stepAt(event);
+    const step = this.outline.steps[at - 1];
+    this.canvas.title = step === undefined ? "" : this.tip(step);
+    if ((event.buttons & 1) === 1) this.scroll.dispatchEvent(new CustomEvent("drag-to-step", { detail: at, bubbles: true }));
+  }
+
+  protected stepAt(event: MouseEvent): number {
     const column = columnAt(this.scale, event.clientX - this.canvas.getBoundingClientRect().left);
     return Math.min(column + 1, this.outline.steps.length);
   }
 
-  private tip(step: StepOutline): string {
+  protected tip(step: StepOutline): string {
     const words = this.messages.text("ui.step.tip", { step: step.number, line: step.line, text: step.text });
     if (step.executions <= 1) return words;
     return `${words} ${this.messages.text("ui.step.folded", { count: step.executions })}`;
@@ -164,7 +172,7 @@ export class StepsView implements View {
     return [];
   }
 
-  protected marks(): { class: string; d: string }[] {
+  protected marks(): Attributes[] {
     const { top, track, inset } = this.rows;
     return LAYERS.map((layer, row) => {
       const d = trackPath(this.outline.steps, layer, this.scale, top + row * track + inset, track - 2 * inset, this.drawn);
