@@ -2,16 +2,14 @@
 
 import pytest
 
-from .cases import CASES
-from .running import run
+from .cases import CASES, Case
+from .claims import CLAIMS, LESSONS
+from .running import Ran, run
 
 
-@pytest.mark.parametrize("name", CASES)
-def test_device_trouble_is_as_it_is_on_cuda(name: str) -> None:
-    case = CASES[name]
-
+def hold(case: Case) -> Ran:
+    """Run a case on a simulated device; its facts must be so."""
     ran = run(case.source, "simulated-cuda")
-
     if case.error is None:
         assert ran.error is None
     else:
@@ -20,6 +18,28 @@ def test_device_trouble_is_as_it_is_on_cuda(name: str) -> None:
     assert {name: ran.device(name) for name in case.devices} == case.devices
     if case.printed is not None:
         assert tuple(ran.printed) == case.printed
+    return ran
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_device_trouble_is_as_it_is_on_cuda(name: str) -> None:
+    hold(CASES[name])
+
+
+@pytest.mark.parametrize("claim", CLAIMS)
+def test_what_is_claimed_of_devices_is_as_it_was_checked(claim: str) -> None:
+    hold(CLAIMS[claim])
+
+
+@pytest.mark.parametrize("program", LESSONS)
+def test_the_device_programs_of_the_lessons_have_the_facts_that_they_teach(program: str) -> None:
+    ran = hold(LESSONS[program])
+
+    about = ran.state["environment"]
+    assert (about["device"], about["simulated"]) == ("simulated-cuda", True)
+    if ran.trace["explanation"] is not None:
+        assert ran.trace["explanation"]["class"] == "device-mismatch"
+        assert ran.trace["explanation"]["sentences"][-1]["id"] == "error.simulated"
 
 
 @pytest.mark.parametrize(
