@@ -67,6 +67,8 @@ class SimulatedCuda:
         self, kind: type[BaseException] | None, error: BaseException | None, where: TracebackType | None
     ) -> None:
         self.machine.mode.__exit__(kind, error, where)  # type: ignore[no-untyped-call]
+        for end in self.machine.at_the_end:
+            end()
         self._patches.undo()
         self.machine.labels.forget()
 

@@ -7,6 +7,7 @@ that PyTorch ships (`device_check` in native_functions.yaml, names of wrappers f
 those of c10/core/impl and ATen. None of it could be held against a GPU here.
 """
 
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -89,8 +90,10 @@ _ANYWHERE = frozenset(_ANYWHERE_OPS.split())
 """Ops that look at no device, or say what they have to say elsewhere."""
 
 
-def common_device(func: Any, args: Any, kwargs: Any, tensors: list[Any], labels: Labels) -> torch.device:
-    """The device an op runs on.
+def common_device(
+    func: Any, args: Any, kwargs: Any, tensors: list[Any], labels: Labels
+) -> tuple[torch.device, bool]:
+    """The device an op runs on, and whether an operand is elsewhere and may be.
 
     Args:
         func: The op.
@@ -113,7 +116,7 @@ def common_device(func: Any, args: Any, kwargs: Any, tensors: list[Any], labels:
         elif device != first:
             mixed = True
     if first is CPU:
-        return CPU
+        return CPU, False
     name = func.name().removeprefix("aten::")
     if mixed:
         _check(name, func, args, kwargs, tensors, labels, first)
@@ -122,7 +125,7 @@ def common_device(func: Any, args: Any, kwargs: Any, tensors: list[Any], labels:
     for t in tensors:
         if t.dim() > 0 and labels.is_undecided(t):
             labels.put(t, first)
-    return first
+    return first, mixed
 
 
 def _check(
@@ -296,6 +299,18 @@ def _check_lengths(args: Any, kwargs: Any, labels: Labels) -> None:
 def _check_mv(args: Any, kwargs: Any, labels: Labels) -> None:
     """`mv` writes, on the device of the vector, through `addmv_`."""
     _check_wrapped("wrapper_CUDA_addmv_", [("self", args[1]), ("mat", args[0]), ("vec", args[1])], labels)
+
+
+def in_types_of_cuda(message: str) -> str:
+    """A message of PyTorch's with the names that the types of its tensors have on CUDA.
+
+    >>> in_types_of_cuda("expected Long, but got torch.FloatTensor instead")
+    'expected Long, but got torch.cuda.FloatTensor instead'
+    """
+    return _TYPE_ON_HOST.sub(r"torch.cuda.\1", message)
+
+
+_TYPE_ON_HOST = re.compile(r"\btorch\.((?:sparse\.)?[A-Z]\w*Tensor)\b")
 
 
 def check_recurrent(given: Any, hidden: list[Any], weights: list[Any], labels: Labels) -> None:

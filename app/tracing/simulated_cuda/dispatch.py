@@ -4,6 +4,7 @@ It lies under the tracer's own mode, so that an op which it refuses is heard as 
 labels is labelled when the tracer looks. Ops that draw random numbers draw from the device's generator.
 """
 
+from collections.abc import Callable
 from typing import Any
 
 import torch
@@ -11,7 +12,7 @@ from torch.utils._python_dispatch import TorchDispatchMode
 
 from .. import torch_private
 from ..ops import keep_foreach_versions, schema_of, tensors_among, tensors_returned, written_tensors
-from .checks import common_device
+from .checks import common_device, in_types_of_cuda
 from .generators import Generators
 from .labels import CPU, Labels
 
@@ -54,6 +55,8 @@ class DeviceMode(TorchDispatchMode):
         self._labels = labels
         self._generators = generators
         self._keeps_versions = keeps_versions
+        self.returns_gradients: Callable[[Any], None] = lambda t: None
+        """Has gradients of a tensor arrive where it is; set by the machine."""
         self.target: torch.device | None = None
         """Where the running factory or move puts what it makes; None while none runs."""
         super().__init__()  # type: ignore[no-untyped-call]  # has no annotations
@@ -68,10 +71,14 @@ class DeviceMode(TorchDispatchMode):
         if getattr(func, "namespace", "") != "aten":
             return func(*args, **kwargs)
         tensors = tensors_among(args, kwargs)
-        device = common_device(func, args, kwargs, tensors, labels) if tensors else CPU
+        device, mixed = common_device(func, args, kwargs, tensors, labels) if tensors else (CPU, False)
+        if mixed and torch.is_grad_enabled():
+            for t in tensors:
+                if t.requires_grad:
+                    self.returns_gradients(t)
         name = func.name()
         place = device if target is None else target
-        out = self._run(func, args, kwargs, place)
+        out = self._run(func, args, kwargs, place, on_device=device.type == "cuda" and not mixed)
         if self._keeps_versions:
             keep_foreach_versions(func, args, kwargs)
         self._label(
@@ -79,7 +86,7 @@ class DeviceMode(TorchDispatchMode):
         )
         return out
 
-    def _run(self, func: Any, args: Any, kwargs: Any, place: torch.device) -> Any:
+    def _run(self, func: Any, args: Any, kwargs: Any, place: torch.device, *, on_device: bool) -> Any:
         try:
             if place.type == "cuda" and _draws(func):
                 with self._generators.in_use(place, args, kwargs):
@@ -89,6 +96,10 @@ class DeviceMode(TorchDispatchMode):
             asked = str(error).partition(_NO_ROOM)[2]
             if place.type == "cuda" and asked:  # the host has less than what a full device would refuse
                 self._labels.room(place, int(asked.split()[0]))
+            if on_device:
+                said = str(error)
+                if (told := in_types_of_cuda(said)) != said:
+                    raise type(error)(told) from None
             raise
 
     def _label(

@@ -4,16 +4,18 @@ The one object that the replaced functions share. It knows of labels and of the 
 functions themselves are in `moves`, `factories` and `runtime`.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
 import torch
 from torch.utils import _device
 
+from .. import torch_private
 from .dispatch import DeviceMode
 from .generators import Generators
 from .labels import CPU, Labels
+from .patches import not_simulated
 
 _to: Any = torch._C.TensorBase.to
 
@@ -27,6 +29,15 @@ _NO_SUCH_DEVICE = (
     "For debugging consider passing CUDA_LAUNCH_BLOCKING=1\n"
     "Compile with `TORCH_USE_CUDA_DSA` to enable device-side assertions.\n"
 )
+
+
+_RETURNS = "simulated CUDA: gradients arrive where the tensor is"
+
+
+def _without_autograd() -> Any:
+    """The dispatch keys left out here, but those of autograd."""
+    keys: Any = torch._C.DispatchKey
+    return torch._C._dispatch_tls_local_exclude_set().remove(keys.AutogradCPU).remove(keys.ADInplaceOrView)
 
 
 class Machine:
@@ -43,6 +54,9 @@ class Machine:
         self.generators = Generators(devices)
         self.mode = DeviceMode(self.labels, self.generators, keeps_versions=alone)
         """That of the main thread."""
+        self.mode.returns_gradients = self.return_gradients
+        self.at_the_end: list[Callable[[], None]] = []
+        """What is to be done when the simulation ends."""
         self.current = 0
         """Number of the device that `cuda` means."""
 
@@ -70,11 +84,15 @@ class Machine:
 
     def another_mode(self) -> DeviceMode:
         """A mode for another thread, where nothing watches."""
-        return DeviceMode(self.labels, self.generators, keeps_versions=True)
+        mode = DeviceMode(self.labels, self.generators, keeps_versions=True)
+        mode.returns_gradients = self.return_gradients
+        return mode
 
     @contextmanager
     def making_on(self, place: torch.device) -> Iterator[None]:
         """While entered, ops put what they make on a device."""
+        if place.type == "cuda" and torch_private.recording_state() is not None:
+            raise not_simulated("torch.jit.trace with devices", "What it records would run on the CPU.")
         mode = self.mode
         before, mode.target = mode.target, place
         try:
@@ -96,6 +114,32 @@ class Machine:
         if node is not None and source != place:
             self.bring_back(node, 0, source)
         return out
+
+    def return_gradients(self, t: Any) -> None:
+        """Have gradients of an operand arrive where it is, as the engine does before each node.
+
+        An op may take operands of two devices: a tensor without dimensions, the source of a copy. Called
+        below autograd, where a leaf's node is not to be had but with autograd's keys put back.
+        """
+        node, position = t.grad_fn, t.output_nr
+        if node is None:
+            include, exclude = torch._C._dispatch_tls_local_include_set(), _without_autograd()
+            above_autograd = torch._C._ForceDispatchKeyGuard(include, exclude)
+            quiet = torch_private.without_dispatch(), torch_private.without_functions()
+            with quiet[0], quiet[1], above_autograd, torch.enable_grad():
+                node = t.view_as(t).grad_fn.next_functions[0][0]
+        if _RETURNS in node.metadata:
+            return
+        node.metadata[_RETURNS] = True
+        labels, place = self.labels, self.labels.of(t)
+
+        def arrive(grads: Any) -> Any:
+            grad = grads[position]
+            if grad is None or labels.of(grad) == place:
+                return None
+            return (*grads[:position], self.move(grad, place), *grads[position + 1 :])
+
+        node.register_prehook(arrive)
 
     def bring_back(self, node: Any, position: int, place: torch.device) -> None:
         """Have one of the gradients that a node computes copied to a device."""

@@ -4,6 +4,7 @@ Statistics come from the model of the caching allocator, through PyTorch's own P
 computes them from others. Everything is over when it returns: streams order nothing, events measure nothing.
 """
 
+import inspect
 import threading
 import warnings
 from types import SimpleNamespace
@@ -11,6 +12,7 @@ from typing import Any
 
 import torch
 
+from .autocast import put_autocast
 from .generators import Generator
 from .labels import CPU, SIMULATED
 from .machine import Machine
@@ -29,7 +31,7 @@ def put_runtime(machine: Machine, patches: Patches) -> None:
     put_memory(machine, patches)
     put_streams(machine, patches)
     _put_randomness(machine, patches)
-    _put_autocast(patches)
+    put_autocast(machine, patches)
     _put_types(machine, patches)
     _put_compiler(patches)
     patches.put(cuda, "_lazy_init", _refuse)
@@ -42,6 +44,8 @@ def put_runtime(machine: Machine, patches: Patches) -> None:
 
     patches.put(torch._C, "_group_tensors_by_device_and_dtype", group)
     patches.put(torch._C, "_scatter", _scatter)
+    patches.put(torch._C, "_gather", lambda parts, dim, place: _gather(machine, parts, dim, place))
+    patches.put(torch.nn.parallel._functions.Scatter, "forward", staticmethod(_scatter_forward))
     begin: Any = threading.Thread._bootstrap_inner  # type: ignore[attr-defined]  # where a thread begins
 
     def begin_with_devices(thread: Any) -> None:
@@ -66,6 +70,18 @@ def _scatter(t: Any, devices: Any, *rest: Any) -> Any:
     if len(devices) > 1:
         raise not_simulated("nn.DataParallel over several devices", "One device is: device_ids=[0].")
     return (t.to(torch.device("cuda", devices[0])),)
+
+
+def _scatter_forward(ctx: Any, devices: Any, sizes: Any, dim: int, t: Any) -> Any:
+    """As PyTorch's, which makes streams for it by the number of a device: C++ knows no such device."""
+    ctx.dim, ctx.input_device = dim, t.get_device()
+    return _scatter(t, [each if isinstance(each, int) else each.index for each in devices])
+
+
+def _gather(machine: Machine, parts: Any, dim: int, place: Any) -> Any:
+    """The results of the one device together, where they are wanted; -1 is the CPU."""
+    to = CPU if place == -1 else machine.device(place)
+    return torch.cat([part.to(to) for part in parts], dim or 0)
 
 
 def _refuse_what_is_not_there(patches: Patches) -> None:
@@ -199,52 +215,6 @@ def _put_randomness(machine: Machine, patches: Patches) -> None:
     patches.put(torch, "Generator", Generator)
 
 
-def _put_autocast(patches: Patches) -> None:
-    """`autocast("cuda")` casts by the lists of the CPU's: what is on a simulated device is computed there."""
-    real = {
-        name: getattr(torch, name)
-        for name in (
-            "set_autocast_enabled",
-            "is_autocast_enabled",
-            "set_autocast_dtype",
-            "get_autocast_dtype",
-        )
-    }
-    wanted: dict[str, list[Any]] = {
-        "cuda": [False, torch.float16],
-        "cpu": [real["is_autocast_enabled"]("cpu"), real["get_autocast_dtype"]("cpu")],
-    }
-
-    def apply() -> None:
-        enabled, dtype = wanted["cuda"] if wanted["cuda"][0] else wanted["cpu"]
-        real["set_autocast_enabled"]("cpu", enabled)
-        real["set_autocast_dtype"]("cpu", dtype)
-
-    def setter(name: str, field: int) -> Any:
-        def set_it(kind: Any, value: Any = None) -> None:
-            if value is None:  # the old form speaks of CUDA
-                kind, value = "cuda", kind
-            if kind in wanted:
-                wanted[kind][field] = value
-                apply()
-            else:
-                real[name](kind, value)
-
-        return set_it
-
-    def getter(name: str, field: int) -> Any:
-        def get_it(kind: str = "cuda") -> Any:
-            return wanted[kind][field] if kind in wanted else real[name](kind)
-
-        return get_it
-
-    for field, name in enumerate(("autocast_enabled", "autocast_dtype")):
-        get = "is_autocast_enabled" if field == 0 else "get_autocast_dtype"
-        patches.put(torch, f"set_{name}", setter(f"set_{name}", field))
-        patches.put(torch, get, getter(get, field))
-    patches.put(torch, "get_autocast_gpu_dtype", lambda: wanted["cuda"][1])
-
-
 class _OldKind(type):
     """`torch.cuda.FloatTensor`: an old name for a dtype on the device."""
 
@@ -271,6 +241,30 @@ def _put_types(machine: Machine, patches: Patches) -> None:
 
 def _put_compiler(patches: Patches) -> None:
     """Compiled code would not ask the simulation where its tensors are: it runs as it is written."""
+
+    script: Any = torch.jit.script
+
+    def scripted(obj: Any, *args: Any, **kwargs: Any) -> Any:
+        of = type(obj) if isinstance(obj, torch.nn.Module) else obj
+        try:
+            text = inspect.getsource(of)
+        except (OSError, TypeError):
+            text = ""
+        if "cuda" in text:
+            raise not_simulated("torch.jit.script with devices", "Its code asks C++ for the device.")
+        return script(obj, *args, **kwargs)
+
+    patches.put(torch.jit, "script", scripted)
+    trace: Any = torch.jit.trace
+
+    def traced(func: Any, example_inputs: Any = None, *args: Any, **kwargs: Any) -> Any:
+        given = [example_inputs] if isinstance(example_inputs, torch.Tensor) else example_inputs or ()
+        own = func.parameters() if isinstance(func, torch.nn.Module) else ()
+        if any(isinstance(t, torch.Tensor) and t.is_cuda for t in (*given, *own)):
+            raise not_simulated("torch.jit.trace with devices", "What it records would run on the CPU.")
+        return trace(func, example_inputs, *args, **kwargs)
+
+    patches.put(torch.jit, "trace", traced)
 
     def run_as_written(model: Any = None, **options: Any) -> Any:
         if model is None:

@@ -141,5 +141,7 @@ def put_streams(machine: Machine, patches: Patches) -> None:
         "is_current_stream_capturing": lambda: False,
     }.items():
         patches.put(torch.cuda, name, value)
+    patches.put(torch, "Stream", Stream)
+    patches.put(torch, "Event", Event)
     patches.put(torch.accelerator, "current_stream", current)
     patches.put(torch.accelerator, "set_stream", choose)
