@@ -48,8 +48,9 @@ MAY_IMPORT = {
     "model": {"schema", "model"},
     "layout": {"schema", "model", "layout"},
     "views": {"schema", "model", "layout", "views"},
-    "features": {"schema", "model", "layout", "views", "features", "stage"},
+    "features": {"schema", "model", "layout", "views", "features", "page", "stage", "tour"},
     "playground": {"schema", "model", "layout", "views", "playground", "page", "player", "stage"},
+    "tour": {"model", "views", "tour"},
     "share": {"schema", "model", "layout", "views", "share", "player"},
     "compare": {"schema", "model", "layout", "views", "compare", "playground", "page", "player", "stage"},
 }

@@ -11,10 +11,11 @@ import { COMPILED } from "./features/compiled";
 import { DETAILS } from "./features/details";
 import { DISPATCH } from "./features/dispatch";
 import { GRAPH } from "./features/graph";
+import { GUIDE } from "./features/guide";
 import { LADDER } from "./features/ladder";
 import { MEMORY } from "./features/memory";
 import { TEXT } from "./features/text";
 import { TIME } from "./features/time";
 import type { Feature } from "./stage";
 
-export const FEATURES: readonly Feature[] = [TEXT, ANALYSE, MEMORY, CALLS, LADDER, BACKWARD, DETAILS, GRAPH, COMPILED, DISPATCH, TIME];
+export const FEATURES: readonly Feature[] = [TEXT, ANALYSE, MEMORY, CALLS, LADDER, BACKWARD, DETAILS, GRAPH, COMPILED, DISPATCH, TIME, GUIDE];

@@ -21,6 +21,15 @@ export function remember(key: string, value: string): void {
   }
 }
 
+/** What was kept there; null when nothing was, or nothing can be. */
+export function remembered(key: string): string | null {
+  try {
+    return localStorage.getItem(key);
+  } catch {
+    return null;
+  }
+}
+
 function themeNow(): "light" | "dark" {
   const chosen = document.documentElement.dataset["theme"];
   if (chosen === "light" || chosen === "dark") return chosen;

@@ -161,6 +161,7 @@ export class Player {
       const { outline, banner } = this.loaded;
       this.loaded = { ...this.loaded, trace };
       new OutcomeView(outline, this.messages, this.compact).mount(banner, trace);
+      this.show();
       return;
     }
     const { focus, at } = this;
@@ -261,12 +262,24 @@ export class Player {
       return true;
     }
     if (key === "?") {
-      const sheet = helpSheet(this.messages, this.loaded?.extras.flatMap(({ keys }) => keys ?? []));
-      this.root.append(sheet);
-      sheet.showModal();
+      this.help();
       return true;
     }
     return this.loaded?.extras.some((extra) => extra.key?.(key) === true) ?? false;
+  }
+
+  /** Opens the sheet of keys; a row of a feature does what its key does. */
+  help(): void {
+    const extras = this.loaded?.extras ?? [];
+    const sheet = helpSheet(this.messages, extras.flatMap(({ keys }) => keys ?? []));
+    this.root.append(sheet);
+    sheet.showModal();
+    sheet.addEventListener("click", (event) => {
+      const key = event.target instanceof Element ? event.target.closest<HTMLElement>("[data-key]")?.dataset["key"] : undefined;
+      if (key === undefined) return;
+      sheet.close();
+      extras.some((extra) => extra.key?.(key) === true);
+    });
   }
 
   /** The reader's own move ends playing. */

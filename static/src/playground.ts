@@ -17,10 +17,12 @@ import { pageMessages, setUpFrame } from "./page";
 import { Player, type StepChange } from "./player";
 import { Address } from "./playground/address";
 import { Editing } from "./playground/editing";
+import { fixButton } from "./playground/fix-button";
 import { givenExamples, givenLimits, type Example } from "./playground/given";
 import { Header } from "./playground/header";
 import { Notice } from "./playground/notice";
-import { Runs, type Ran } from "./playground/runs";
+import { Runs, type Going, type Ran } from "./playground/runs";
+import { Skeleton } from "./playground/skeleton";
 import type { Comparison, Trace } from "./schema/trace.gen";
 import { el } from "./views/dom";
 import { WORKBENCH } from "./workbench";
@@ -42,6 +44,7 @@ class Playground {
   /** What the trace that is shown is of. */
   private shown: Program = plain("");
   private readonly stage = el("div", { class: "playground" });
+  private readonly skeleton = new Skeleton(this.messages);
 
   constructor(private readonly place: HTMLElement) {
     const arena = el("div");
@@ -52,7 +55,7 @@ class Playground {
       figures: ["memory", "devices", "graph"],
       code: true,
       controls: true,
-      features: [...FEATURES, () => ({ show: () => undefined, keys: [["Ctrl ↵", "run"]] })],
+      features: [...FEATURES, ...(this.limits.run ? [fixButton((mended) => void this.compareWith(mended))] : []), () => ({ show: () => undefined, keys: [["Ctrl ↵", "run"]] })],
     });
     this.again.textContent = this.say("ui.run.again");
     this.again.title = this.say("ui.run.again-title");
@@ -67,7 +70,7 @@ class Playground {
       compare: () => void this.compare(),
       share: () => void this.share(),
     });
-    this.runs = new Runs((going) => this.header.waiting(going));
+    this.runs = new Runs((going) => this.wait(going));
     this.address = new Address(() => ({ program: this.written, step: this.player.step, ran: !this.changed, example: this.example }));
     this.comparing = new Comparing(this.messages, this.limits, this.stage, {
       close: (left, step) => this.leaveComparison(left, step),
@@ -207,8 +210,13 @@ class Playground {
       },
       compared: (result, compared) => this.compared(result, compared),
       failed: (problem) => this.complain(problem, () => void this.run(program, step)),
-      cancelled: () => this.header.tell(this.say("ui.run.cancelled")),
+      cancelled: () => this.header.tell(this.say(this.player.trace === null ? "ui.run.cancelled-first" : "ui.run.cancelled")),
     });
+  }
+
+  private wait(going: Going | null): void {
+    this.header.waiting(going);
+    this.skeleton.show(this.player.trace === null ? going : null, this.stage);
   }
 
   /** Says that a run is over, and whether the program ends alike when nobody watches. */
@@ -277,6 +285,12 @@ class Playground {
   private async compare(): Promise<void> {
     const shown = { program: this.player.trace === null ? this.written : this.shown, trace: this.player.trace };
     await this.comparing.ask(this.player, shown, this.editing.source);
+  }
+
+  /** What is shown, beside itself with one change. */
+  private async compareWith(source: string): Promise<void> {
+    const left = { program: this.shown, trace: this.player.trace };
+    await this.comparing.show({ left, right: { program: { ...this.shown, source }, trace: null }, row: null, edit: false }, "push");
   }
 
   /** Shows the left program of a comparison alone. */

@@ -33,6 +33,9 @@ SHOWN = """() => !document.querySelector('trace-player[src]:not(:has(.player.loa
 expect.set_options(timeout=WAIT_MS)
 Open = Callable[..., Page]
 
+# Who has been here before is not offered the guided minute.
+BEEN_HERE = "try { localStorage.setItem('guided-minute', 'seen') } catch {}"
+
 
 @pytest.fixture(scope="session")
 def browser_type_launch_args(browser_type_launch_args: dict[str, Any]) -> dict[str, Any]:
@@ -132,6 +135,7 @@ def shared_context(browser: Browser, server: str) -> Iterator[BrowserContext]:
     """A context whose cache keeps scripts and fonts from page to page."""
     context = browser.new_context(base_url=server, locale="en-GB")
     context.set_default_timeout(WAIT_MS)
+    context.add_init_script(BEEN_HERE)
     yield context
     context.close()
 
@@ -154,14 +158,17 @@ def open_page(browser: Browser, server: str, shared_context: BrowserContext, wat
         still: bool = True,
         scripts: bool = True,
         own: bool = False,
+        first_visit: bool = False,
         **options: Any,
     ) -> Page:
         context = shared_context
-        if own or options or not scripts:
+        if own or options or first_visit or not scripts:
             context = browser.new_context(
                 base_url=server, locale="en-GB", java_script_enabled=scripts, **options
             )
             context.set_default_timeout(WAIT_MS)
+            if not first_visit:
+                context.add_init_script(BEEN_HERE)
             contexts.append(context)
         page = context.new_page()
         pages.append(page)

@@ -16,6 +16,7 @@ import { Notice } from "../playground/notice";
 import { Runs, type Going } from "../playground/runs";
 import type { Trace } from "../schema/trace.gen";
 import type { Arrangement, Placed, Stage } from "../stage";
+import { DevicesView } from "../views/devices";
 import { el } from "../views/dom";
 import { OutcomeView } from "../views/outcome";
 
@@ -26,7 +27,7 @@ export interface SideHooks {
   moved(side: Side, step: number): void;
 }
 
-const PLACE: Arrangement = { name: "compact", arrange };
+const PLACE: Arrangement = { name: "compact", arrange, figures: { devices: () => new DevicesView() } };
 
 function arrange({ player, root, outline, messages, code, banner, figures }: Stage): Placed[] {
   const pictures = el("div", { class: "player-figures" });

@@ -20,6 +20,7 @@ export class Header {
   private readonly status = el("span", { class: "run-status", role: "status" });
   private readonly run = el("button", { type: "button", class: "button primary run-button" });
   private readonly cancel = el("button", { type: "button", class: "button", hidden: true });
+  private readonly offline = el("span", { class: "offline-badge", role: "status" });
   private readonly menu = el("select", { class: "example-menu" });
   private readonly devices: DeviceMenu;
 
@@ -50,8 +51,15 @@ export class Header {
     compare.addEventListener("click", () => hooks.compare());
     const share = el("button", { type: "button", class: "button share-button" }, say("ui.share.button"));
     share.addEventListener("click", () => hooks.share());
-    document.getElementById("header-status")?.replaceChildren(this.devices.badge, this.status);
+    document.getElementById("header-status")?.replaceChildren(this.offline, this.devices.badge, this.status);
+    for (const name of ["online", "offline"]) addEventListener(name, () => this.connection());
+    this.connection();
     document.getElementById("header-actions")?.replaceChildren(this.menu, this.devices.element, compare, share, this.cancel, this.run);
+  }
+
+  private connection(): void {
+    this.offline.textContent = navigator.onLine ? "" : this.messages.text("ui.run.offline");
+    this.offline.title = navigator.onLine ? "" : this.messages.text("ui.run.offline-means");
   }
 
   /** Says something in the header, and to who cannot see it. */

@@ -16,9 +16,12 @@ const KEYS: readonly (readonly [string, string])[] = [
 
 /** A modal sheet; `showModal()` opens it, Escape or its button closes it. */
 export function helpSheet(messages: Messages, more: readonly (readonly [string, string])[] = []): HTMLDialogElement {
-  const rows = [...KEYS, ...more].map(([keys, id]) => {
+  const rows = [...KEYS, ...more].map(([keys, id], index) => {
     const shown = keys.split(" ").map((key) => el("kbd", {}, key));
-    return el("tr", {}, el("th", { scope: "row" }, ...shown), el("td", {}, messages.text(`ui.help.${id}`)));
+    const words = messages.text(`ui.help.${id}`);
+    // What a feature does at one key, its row does too.
+    const act = index >= KEYS.length && keys.length === 1 ? el("button", { type: "button", class: "help-act", "data-key": keys }, words) : words;
+    return el("tr", {}, el("th", { scope: "row" }, ...shown), el("td", {}, act));
   });
   const close = el("button", { type: "button", class: "button" }, messages.text("ui.help.close"));
   const title = el("h2", { id: "help-title" }, messages.text("ui.help.title"));
