@@ -15,6 +15,7 @@ from collections.abc import Iterable, Mapping
 
 from ..schema import EdgeDrawing, GraphDrawing, GraphNode, NodeDrawing, TensorView, Trace
 from .boxes import box_size
+from .folded import Engine, draw_folded
 from .layers import Placed, place
 from .spread import spread
 
@@ -42,7 +43,10 @@ def draw_graph(trace: Trace) -> GraphDrawing | None:
     nodes, steps, sizes = _observe(trace)
     if not nodes:
         return None
-    parts = _choose(_parts(trace, nodes), MOST_NODES)
+    whole = _parts(trace, nodes)
+    engine = Engine(place=_placed, sizes=sizes, steps=steps, between=_BETWEEN_PARTS, most=MOST_NODES)
+    folded = draw_folded(trace, nodes, whole, engine)
+    parts = _choose(whole, MOST_NODES)
     drawn_nodes: list[NodeDrawing] = []
     drawn_edges: list[EdgeDrawing] = []
     known: dict[object, Placed] = {}
@@ -70,6 +74,7 @@ def draw_graph(trace: Trace) -> GraphDrawing | None:
         nodes=tuple(drawn_nodes),
         edges=tuple(drawn_edges),
         omitted=len(nodes) - len({n.node for n in drawn_nodes}),
+        folded=folded,
     )
 
 

@@ -54,6 +54,18 @@ def box_size(
     return _to_grid(min(width, _WIDEST)), _to_grid(height)
 
 
+def fold_size(label: str) -> tuple[float, float]:
+    """Width and height of the box of a fold: its label in the title, how many nodes below."""
+    path, _, kind = label.rpartition(": ")
+    subtitle = f"{kind} · 0000 nodes"
+    width = max(
+        len(path or kind) * _TITLE_CHARACTER + 3 * _TEXT_INDENT,
+        len(subtitle) * _SMALL_CHARACTER + 2 * _TEXT_INDENT,
+        _NARROWEST,
+    )
+    return _to_grid(min(width, _WIDEST)), _to_grid(2 * PADDING + TITLE_HEIGHT + SUBTITLE_HEIGHT)
+
+
 def _chip(field: str, name: str | None) -> str:
     """The longest text of a chip: a stale one says two versions. Rounds of a loop are as wide as each other,
     so a storage's number does not count."""

@@ -125,7 +125,7 @@ class References:
                 self._name(event.api)
                 self._range(event.range)
             case "node":
-                self._name(event.name)
+                self._name(event.name, *event.modules)
                 self._line(event.line)
             case "exception":
                 self._range(event.range)

@@ -44,7 +44,7 @@ from .compiler import (
     Guard,
 )
 from .devices import AllocatorFigures, Transfer
-from .drawing import EdgeDrawing, GraphDrawing, NodeDrawing
+from .drawing import EdgeDrawing, FoldDrawing, FoldedDrawing, GraphDrawing, NodeDrawing
 from .ops import ApiCall, DispatchRoute, DispatchStop, Op, OpCall, OpSite, Verdict, op_of
 from .run import DeviceChoice, Limits, RunRequest, TraceRequest
 from .storage import (
@@ -108,6 +108,8 @@ __all__ = [
     "Failure",
     "Fingerprint",
     "Fold",
+    "FoldDrawing",
+    "FoldedDrawing",
     "FrameEntered",
     "FrameLeft",
     "FxDrawing",

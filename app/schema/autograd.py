@@ -46,6 +46,10 @@ class GraphNode(Record):
     saved: tuple[SavedTensor, ...]
     """Tensors kept for backward, in the order of the node's fields."""
 
+    modules: tuple[int, ...] = ()
+    """The modules during whose calls it was made, outermost first: indices into `names`, as in
+    `model[0]: Linear`, or the class alone where no variable of the program leads to it."""
+
 
 class SavedTensorChanged(Record):
     """A saved tensor's version moved away from the saved one, or came back."""

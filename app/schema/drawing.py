@@ -3,6 +3,8 @@
 The browser reveals nodes by step and never moves one.
 """
 
+from typing import Literal
+
 from .base import Record
 
 
@@ -41,6 +43,65 @@ class EdgeDrawing(Record):
     """The polyline, from source to target."""
 
 
+class FoldDrawing(Record):
+    """A box that stands for many nodes, and opens into a picture of its own."""
+
+    id: int
+    """Its number, from 1; in a picture's boxes and edges it is told by minus its number."""
+
+    kind: Literal["module", "chain"]
+    """`module`: nodes made during one call of a module; `chain`: nodes of one kind in a row."""
+
+    label: str
+    """How the program reaches the module; the nodes' name for a chain. Empty when nothing leads to it."""
+
+    class_name: str
+    """The module's class; empty for a chain."""
+
+    inside: int
+    """The fold it stands in; 0 for the whole graph."""
+
+    members: tuple[int, ...]
+    """Ids of all nodes it stands for."""
+
+    width: float
+    """Width of the picture inside."""
+
+    height: float
+    """Height of the picture inside."""
+
+    nodes: tuple[NodeDrawing, ...]
+    """Boxes of the picture inside. Those of `outside` are the neighbours of what is in it."""
+
+    edges: tuple[EdgeDrawing, ...]
+    """Edges of the picture inside."""
+
+    outside: tuple[int, ...]
+    """Boxes that do not belong to it: what it gets gradients from and sends them to."""
+
+
+class FoldedDrawing(Record):
+    """The graph with modules and chains folded, each with a picture of what is inside."""
+
+    width: float
+    """Width of the whole, folded."""
+
+    height: float
+    """Height of the whole, folded."""
+
+    nodes: tuple[NodeDrawing, ...]
+    """Boxes of the whole."""
+
+    edges: tuple[EdgeDrawing, ...]
+    """Edges of the whole."""
+
+    omitted: int
+    """Nodes that no box stands for."""
+
+    folds: tuple[FoldDrawing, ...]
+    """What is folded."""
+
+
 class GraphDrawing(Record):
     """The whole graph of a trace."""
 
@@ -58,3 +119,6 @@ class GraphDrawing(Record):
 
     omitted: int
     """Nodes not drawn because the graph is too large."""
+
+    folded: FoldedDrawing | None = None
+    """The same folded; null when there is nothing to fold."""

@@ -15,6 +15,7 @@ from typing import Any
 import torch
 
 from . import reading, torch_private
+from .modules import Modules
 from .rows import Running, StorageRow, TensorRow
 from .storage import Ledger
 from .stream import Stream
@@ -46,12 +47,16 @@ class Graph:
         stream: Takes the events.
         now: The statement that is running.
         ledger: Knows tensors and storages.
+        modules: Knows the modules that are being called.
     """
 
-    def __init__(self, stream: Stream, now: Running, ledger: Ledger) -> None:
+    def __init__(self, stream: Stream, now: Running, ledger: Ledger, modules: Modules) -> None:
         self._stream = stream
         self._now = now
         self._ledger = ledger
+        self._modules = modules
+        self._inside: list[int] = []
+        """Modules that were being called when nodes were last looked at."""
         self._ids: dict[Any, int] = {}
         self._result: dict[int, weakref.ref[Any]] = {}
         """Node → the tensor whose grad_fn it was when last seen."""
@@ -128,6 +133,7 @@ class Graph:
         if known is not None:
             return known
         first = self._ids[key] = len(self._ids) + 1
+        self._inside = [self._stream.name(label) for label in self._modules.around()]
         todo = [(first, fn)]
         while todo:
             node_id, node = todo.pop()
@@ -181,6 +187,7 @@ class Graph:
                 "next_functions": edges,
                 "variable": variable,
                 "saved": saved,
+                "modules": self._inside,
             }
         )
         self._now.effects.autograd = True

@@ -34,6 +34,7 @@ from .fingerprint import fingerprint
 from .hidden import HiddenWeakRefs
 from .jit import QuietRecording
 from .lines import LimitReached, Lines
+from .modules import Modules
 from .names import Names
 from .observer import Allocators, StepObserver
 from .ops import ApiMode, OpMode
@@ -184,7 +185,7 @@ class _Run:
         now = Running()
         contents = Contents(stream, now, limits.value_elements)
         ledger = Ledger(stream, now, contents)
-        graph = Graph(stream, now, ledger)
+        graph = Graph(stream, now, ledger, Modules(self._statements.filename))
         ledger.node_of = graph.node_of
         calls = Calls(stream, now, ledger, graph, self._statements)
         observer = StepObserver(

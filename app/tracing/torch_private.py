@@ -103,6 +103,9 @@ custom_function_node: type | tuple[()] = find(
 )
 """Type of the nodes of custom Functions."""
 
+module_call: Any = find(torch, "nn.Module._call_impl.__code__", None, "inside which module a node was made")
+"""Code that every call of a module runs."""
+
 # A storage is known by the address of its StorageImpl, and that by a weak count on it.
 
 _has_address = (
