@@ -18,6 +18,9 @@ from .spread import spread
 MOST_BOXES = 1_200
 """Boxes of all pictures together. What lies deeper stays behind the box of its fold."""
 
+_MOST_OF_ROUNDS = 240
+"""The same where a loop builds a graph again and again: one round is like the other."""
+
 Size = tuple[float, float]
 
 
@@ -91,6 +94,7 @@ class _Drawing:
     def __init__(self, items: Mapping[int, Item], engine: Engine) -> None:
         self._items = items
         self._engine = engine
+        self._left = MOST_BOXES
         self._groups: list[tuple[Group, int, Mapping[int, int]]] = []
         """By number less one: a fold, the fold it is in, and which box stands for each node around it."""
         self._users: dict[int, list[int]] = {}
@@ -104,7 +108,9 @@ class _Drawing:
         edges: list[EdgeDrawing] = []
         width = top = 0.0
         shown: set[int] = set()
-        for i in _that_fit(parts, self._engine.most):
+        if len(parts) > 1:
+            self._left = _MOST_OF_ROUNDS
+        for i in _that_fit(parts, self._engine.most if len(parts) == 1 else _MOST_OF_ROUNDS // 4):
             members, groups = parts[i]
             box_of = self._boxes(members, groups, 0, {})
             picture = self._picture(dict.fromkeys(box_of.values()), box_of, members)
@@ -122,7 +128,7 @@ class _Drawing:
             nodes=tuple(nodes),
             edges=tuple(edges),
             omitted=len(self._items.keys() - shown),
-            folds=tuple(self._folds(len(nodes))),
+            folds=tuple(self._folds()),
         )
 
     def _boxes(
@@ -136,16 +142,16 @@ class _Drawing:
             box_of.update(dict.fromkeys(group.members, -len(self._groups)))
         return both
 
-    def _folds(self, boxes: int) -> Iterable[FoldDrawing]:
+    def _folds(self) -> Iterable[FoldDrawing]:
         """The folds, those inside them after them."""
         number = 0
         while number < len(self._groups):
             group, inside, around = self._groups[number]
             number += 1
             picture, outside = _EMPTY, set[int]()
-            if boxes < MOST_BOXES:
+            if self._left > 0:
                 picture, outside = self._open(group, number, around)
-            boxes += len(picture.nodes)
+            self._left -= len(picture.nodes)
             path, _, kind = group.label.rpartition(": ")
             module = group.kind == "module"
             yield FoldDrawing(

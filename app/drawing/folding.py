@@ -12,7 +12,7 @@ from graphlib import CycleError, TopologicalSorter
 from typing import Literal
 
 FEWEST = 3
-"""Nodes, leaves included, below which a module is not folded."""
+"""Nodes, leaves included, below which a module is not folded; two that are no leaves are enough."""
 
 SHORTEST_CHAIN = 8
 """Nodes of one kind in a row below which they are not folded."""
@@ -98,7 +98,7 @@ def _modules(
     groups: list[Group] = []
     for label, inside in by_module.items():
         for together in _connected(inside, part):
-            if len(together) < FEWEST:
+            if len(together) < FEWEST and sum(not part[node].leaf for node in together) < FEWEST - 1:
                 continue
             below = _modules(together, depth + 1, homes, part)
             if len(below) == 1 and len(below[0].members) == len(together):
@@ -108,9 +108,9 @@ def _modules(
 
 
 def _connected(ids: list[int], part: Mapping[int, Item]) -> list[list[int]]:
-    """What hangs together, leaves going with their users."""
-    inside = set(ids)
-    root = {i: i for i in ids}
+    """What hangs together. A leaf goes with its users when they do; one of several calls is in none."""
+    inside = {i for i in ids if not part[i].leaf}
+    root = {i: i for i in inside}
 
     def find(i: int) -> int:
         while root[i] != i:
@@ -118,14 +118,20 @@ def _connected(ids: list[int], part: Mapping[int, Item]) -> list[list[int]]:
             i = root[i]
         return i
 
-    for i in ids:
+    users: dict[int, set[int]] = {}
+    for i in inside:
         for target in part[i].targets:
             if target in inside:
                 a, b = sorted((find(i), find(target)))
                 root[b] = a
+    for i in inside:
+        for target in part[i].targets:
+            users.setdefault(target, set()).add(find(i))
     found: dict[int, list[int]] = {}
     for i in ids:
-        found.setdefault(find(i), []).append(i)
+        homes = {find(i)} if i in inside else users.get(i, set())
+        if len(homes) == 1:
+            found.setdefault(*homes, []).append(i)
     return list(found.values())
 
 

@@ -75,7 +75,7 @@ class PackedTrace(Record):
     sites: Table
     sentences: Table
     graph: dict[str, Any] | None
-    """As `Trace.graph`, but for nodes and edges in tables."""
+    """As `Trace.graph`, but for nodes and edges in tables, those of `folded` and its `folds` too."""
 
 
 _SAVED = {"rows": [["field", ""], ["tensor", "t"], ["storage", "s"], ["version", ""]]}
@@ -131,9 +131,8 @@ def pack(trace: Trace) -> dict[str, Any]:
         text = json.dumps([list(step.values()), packed], separators=(",", ":"), ensure_ascii=False)
         steps.append(blocks.setdefault(text, len(blocks)))
         fields = list(step)
-    graph = plain["graph"]
-    if graph is not None:
-        graph["nodes"], graph["edges"] = _table(graph["nodes"]), _table(graph["edges"])
+    if plain["graph"] is not None:
+        plain["graph"] = _picture(plain["graph"], _table)
     for name in _LISTS:
         plain[name] = _table(plain[name])
     return {
@@ -168,8 +167,7 @@ def unpack(packed: dict[str, Any]) -> dict[str, Any]:
     for name in _LISTS:
         plain[name] = _rows(plain[name])
     if plain["graph"] is not None:
-        graph = plain["graph"]
-        plain["graph"] = {**graph, "nodes": _rows(graph["nodes"]), "edges": _rows(graph["edges"])}
+        plain["graph"] = _picture(plain["graph"], _rows)
     ids, steps, position = _Ids(), [], 0
 
     def text() -> str:
@@ -286,6 +284,16 @@ def _unpack(value: Any, code: Code, ids: _Ids, text: Callable[[], str]) -> Any:
     if isinstance(value, dict):
         return {name: ids.unpack(code, each) for name, each in value.items()}
     return ids.unpack(code, value)
+
+
+def _picture(picture: dict[str, Any], change: Callable[[Any], Any]) -> dict[str, Any]:
+    """A drawing, and those folded within it, with nodes and edges in tables or out of them."""
+    changed = {**picture, "nodes": change(picture["nodes"]), "edges": change(picture["edges"])}
+    if picture.get("folded") is not None:
+        changed["folded"] = _picture(picture["folded"], change)
+    if "folds" in picture:
+        changed["folds"] = [_picture(fold, change) for fold in picture["folds"]]
+    return changed
 
 
 def _table(records: list[dict[str, Any]]) -> dict[str, Any]:

@@ -33,6 +33,7 @@ _FOR_PROGRAMS_NOT_RUN_YET = (
     "ui.dispatch.",
     "ui.editor.",
     "ui.examples.",
+    "ui.fold.",
     "ui.graph.large",
     "ui.graph.map",
     "ui.guide.",

@@ -10,6 +10,7 @@ import { CALLS } from "./features/calls";
 import { COMPILED } from "./features/compiled";
 import { DETAILS } from "./features/details";
 import { DISPATCH } from "./features/dispatch";
+import { FOLDS } from "./features/folds";
 import { GRAPH } from "./features/graph";
 import { GUIDE } from "./features/guide";
 import { LADDER } from "./features/ladder";
@@ -18,4 +19,18 @@ import { TEXT } from "./features/text";
 import { TIME } from "./features/time";
 import type { Feature } from "./stage";
 
-export const FEATURES: readonly Feature[] = [TEXT, ANALYSE, MEMORY, CALLS, LADDER, BACKWARD, DETAILS, GRAPH, COMPILED, DISPATCH, TIME, GUIDE];
+export const FEATURES: readonly Feature[] = [
+  TEXT,
+  ANALYSE,
+  MEMORY,
+  CALLS,
+  LADDER,
+  FOLDS,
+  BACKWARD,
+  DETAILS,
+  GRAPH,
+  COMPILED,
+  DISPATCH,
+  TIME,
+  GUIDE,
+];

@@ -1,5 +1,7 @@
 """The graph as a reader uses it: backward passes node by node, details, chips of one storage, room."""
 
+import re
+
 import pytest
 from playwright.sync_api import Page, expect
 
@@ -26,7 +28,7 @@ TURNS = "[data-turn='now']"
 def playground(open_page: Open, source: str, **options: object) -> Page:
     page = open_page("/playground?lang=en&example=views", **options)
     run(page, source)
-    expect(page.locator(".run-status")).to_contain_text("steps")
+    expect(page.locator(".run-status")).to_contain_text("ran in")
     return page
 
 
@@ -136,3 +138,38 @@ def test_the_bar_fits_a_phone(open_page: Open, width: int) -> None:
     assert page.evaluate("() => document.documentElement.scrollWidth <= innerWidth")
     bar = page.locator(".turns").bounding_box()
     assert bar and bar["width"] <= width
+
+
+NET = """import torch
+from torch import nn
+
+model = nn.Sequential(*[nn.Sequential(nn.LayerNorm(4), nn.Linear(4, 4), nn.ReLU()) for _ in range(6)])
+loss = model(torch.ones(2, 4)).sum()
+loss.backward()
+"""
+
+
+def test_modules_are_folded_and_open_into_pictures_of_their_own(open_page: Open) -> None:
+    page = playground(open_page, NET)
+    fold = page.get_by_role("button", name="Fold", exact=True)
+    expect(fold).to_have_attribute("aria-pressed", "true")
+    titles = page.locator(".graph .node-title")
+    expect(page.locator(".graph .node[data-fold]")).to_have_count(6)
+    first = page.locator(".graph .node[data-fold]", has_text="model[0]").first
+    expect(first).to_contain_text("Sequential · 8 nodes")
+    first.get_by_role("button").press("Enter")
+    expect(page.locator(".fold-path")).to_have_text(re.compile("Whole graph.*model\\[0\\]"))
+    expect(titles.filter(has_text="ReluBackward0")).to_have_count(1)
+    expect(page.locator(".graph .node[data-outside]", has_text="model[1]")).to_have_count(1)
+    before = boxes(page)
+    page.locator(".control-previous").first.click()
+    assert boxes(page) == before
+    page.locator(".control-next").click()
+    page.get_by_role("button", name="Next node of the backward pass").click()
+    page.get_by_role("navigation", name="Where you are in the graph").get_by_role(
+        "button", name="Whole graph"
+    ).click()
+    expect(page.locator(".graph .node[data-turn='now']")).to_have_count(1)
+    fold.click()
+    expect(page.locator(".graph .node[data-fold]")).to_have_count(0)
+    expect(titles.filter(has_text="ReluBackward0")).to_have_count(6)

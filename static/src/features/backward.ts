@@ -22,6 +22,7 @@ export const BACKWARD: Feature = (stage, views) => {
 };
 
 class BackwardBar implements Extra {
+  private readonly say = (id: string, args?: Record<string, unknown>): string => this.stage.messages.text(id, args);
   readonly keys = [["[ ]", "turns"]] as const;
   private readonly previous: HTMLButtonElement;
   private readonly next: HTMLButtonElement;
@@ -66,10 +67,6 @@ class BackwardBar implements Extra {
     return true;
   }
 
-  private say(id: string, args?: Record<string, unknown>): string {
-    return this.stage.messages.text(id, args);
-  }
-
   private button(which: "previous" | "next", by: number): HTMLButtonElement {
     const label = this.say(`ui.backward.${which}`);
     const button = el("button", { type: "button", class: "control", title: label, "aria-label": label });
@@ -81,7 +78,7 @@ class BackwardBar implements Extra {
   private go(by: number): void {
     this.at = Math.max(0, Math.min(this.turns.length, this.at + by));
     const turn = this.turns[this.at - 1];
-    const box = turn === undefined ? undefined : this.graph.boxes.find(({ drawing }) => drawing.node === turn.node);
+    const box = turn === undefined ? undefined : this.graph.boxes.find(({ drawing }) => this.graph.members(drawing.node).includes(turn.node));
     // Shows every view again: the leaves get back the words that `mark` may have put in their place.
     pick(this.bar, {});
     if (box !== undefined && this.graph.viewport?.hides(box.drawing) === true) this.graph.viewport.reveal(box.drawing);
@@ -112,9 +109,15 @@ class BackwardBar implements Extra {
         if (now !== "waiting" && along.get(edge) !== "now") along.set(edge, now);
       }
     });
-    for (const box of graph.boxes) mark(box.root, when.get(box.drawing.node));
+    for (const box of graph.boxes) {
+      const whens = graph.members(box.drawing.node).flatMap((node) => when.get(node) ?? []);
+      mark(box.root, whens.includes("now") ? "now" : whens.includes("waiting") ? "waiting" : whens[0]);
+    }
+    const ways = [...along].map(([edge, now]) => [...edge.split(" ").map(Number), now] as unknown as [number, number, string]);
     for (const { drawing, path, head } of graph.edges) {
-      const now = along.get(`${drawing.source} ${drawing.target}`);
+      const [sources, targets] = [graph.members(drawing.source), graph.members(drawing.target)];
+      const here = at === 0 ? [] : ways.filter(([source, target]) => sources.includes(source) && targets.includes(target));
+      const now = here.find(([, , each]) => each === "now")?.[2] ?? here[0]?.[2];
       mark(path, now);
       mark(head, now);
     }

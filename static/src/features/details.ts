@@ -28,6 +28,7 @@ export const DETAILS: Feature = (stage, views) => {
 };
 
 class Details implements Extra {
+  private readonly say = (id: string, args?: Record<string, unknown>): string => this.stage.messages.text(id, args);
   private readonly panel = el("aside", { class: "node-details", hidden: true, tabindex: -1 });
   private readonly body = el("div", { class: "node-details-body" });
   private readonly heading = el("h3", {});
@@ -63,10 +64,6 @@ class Details implements Extra {
       box.root.toggleAttribute("data-hooked", node !== undefined && this.hooksOf(node, state).length > 0);
     }
     if (this.node !== null) this.write(this.node, state);
-  }
-
-  private say(id: string, args?: Record<string, unknown>): string {
-    return this.stage.messages.text(id, args);
   }
 
   private clicked(event: MouseEvent): void {
@@ -144,7 +141,7 @@ class Details implements Extra {
         button.addEventListener("click", () => goTo(button, step));
         return el("li", {}, el("code", {}, kind), " ", button);
       });
-      parts.push(el("h4", {}, say.call(this, "ui.node.hooks")), el("ul", {}, ...rows));
+      parts.push(el("h4", {}, say("ui.node.hooks")), el("ul", {}, ...rows));
     }
     this.body.replaceChildren(...parts.filter((part) => part !== null));
   }

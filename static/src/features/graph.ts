@@ -5,7 +5,7 @@
 import type { Extra, Feature, Stage } from "../stage";
 import { AutogradView } from "../views/autograd";
 import { el } from "../views/dom";
-import type { Box, Viewport } from "../views/viewport";
+import type { Box } from "../views/viewport";
 
 export const GRAPH: Feature = (stage, views) => {
   const graph = views.find((view) => view instanceof AutogradView);
@@ -13,7 +13,7 @@ export const GRAPH: Feature = (stage, views) => {
   if (graph?.viewport == null || panel === null) return null;
   lightTogether(stage.root);
   const toggle = sizeButton(stage, panel);
-  const map = new GraphMap(graph, graph.viewport, stage.messages.text("ui.graph.map"));
+  const map = new GraphMap(graph, stage.messages.text("ui.graph.map"));
   graph.viewport.root.after(map.root);
   return {
     show: () => map.draw(),
@@ -67,22 +67,15 @@ const MOST_SHOWN = 0.5;
 /** The whole picture, small, with the part that the window shows. Only there while that is a small part. */
 class GraphMap {
   readonly root = el("canvas", { class: "graph-map", role: "img", hidden: true });
-  private readonly scale: number;
+  private scale = 1;
   private waiting = false;
 
   constructor(
     private readonly graph: AutogradView,
-    private readonly viewport: Viewport,
     label: string,
   ) {
-    const { width, height } = viewport.size;
-    this.scale = Math.min(LONGEST / width, HIGHEST / height);
     this.root.setAttribute("aria-label", label);
-    const told = viewport.moved;
-    viewport.moved = () => {
-      told();
-      this.draw();
-    };
+    graph.moved = () => this.draw();
     this.root.addEventListener("pointerdown", (event) => {
       this.root.setPointerCapture(event.pointerId);
       this.center(event);
@@ -104,15 +97,19 @@ class GraphMap {
 
   private center({ clientX, clientY }: PointerEvent): void {
     const box = this.root.getBoundingClientRect();
-    const { shown } = this.viewport;
+    const { viewport } = this.graph;
+    if (viewport === null) return;
+    const { shown, zoomed } = viewport;
     const [x, y] = [(clientX - box.left) / this.scale - shown.width / 2, (clientY - box.top) / this.scale - shown.height / 2];
-    const zoom = this.viewport.zoomed;
-    this.viewport.pan((shown.x - x) * zoom, (shown.y - y) * zoom);
+    viewport.pan((shown.x - x) * zoomed, (shown.y - y) * zoomed);
   }
 
   private paint(): void {
-    const { viewport, root, scale } = this;
+    const { root } = this;
+    const { viewport } = this.graph;
+    if (viewport === null) return;
     const { width, height } = viewport.size;
+    const scale = (this.scale = Math.min(LONGEST / width, HIGHEST / height));
     const { shown } = viewport;
     root.hidden = shown.width === 0 || shown.width * shown.height > width * height * MOST_SHOWN;
     const brush = root.hidden ? null : root.getContext("2d");

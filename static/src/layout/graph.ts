@@ -17,6 +17,8 @@ export interface NodeFacts {
   readonly leafName: string | null;
   readonly event: GraphNode;
   readonly step: number;
+  /** What stands below the name, of a box that is no node. */
+  readonly about?: string;
 }
 
 /** All nodes of a trace by id. */

@@ -20,6 +20,14 @@ const untabled = (of: object): object =>
     }),
   );
 
+/** A drawing, and those folded within it. */
+function picture(packed: object): object {
+  const found = untabled(packed) as { folded?: object | null; folds?: object[] };
+  if (found.folded) found.folded = picture(found.folded);
+  if (found.folds) found.folds = found.folds.map(picture);
+  return found;
+}
+
 export function unpack(sent: unknown): Trace {
   const { packed, fields, shapes, blocks, texts, aside, ...plain } = sent as PackedTrace;
   if (!packed) return sent as Trace;
@@ -55,5 +63,5 @@ export function unpack(sent: unknown): Trace {
     });
     return { ...step, began: number - (step["began"] as number), first_event, events: found };
   });
-  return { ...untabled(plain), steps, graph: plain.graph && untabled(plain.graph) } as unknown as Trace;
+  return { ...untabled(plain), steps, graph: plain.graph && picture(plain.graph) } as unknown as Trace;
 }

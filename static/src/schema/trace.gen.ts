@@ -746,6 +746,11 @@ export interface GraphNode {
    * Tensors kept for backward, in the order of the node's fields.
    */
   saved: SavedTensor[];
+  /**
+   * The modules during whose calls it was made, outermost first: indices into `names`, as in
+   * `model[0]: Linear`, or the class alone where no variable of the program leads to it.
+   */
+  modules?: number[];
 }
 /**
  * A tensor a node keeps for backward.
@@ -1658,6 +1663,10 @@ export interface GraphDrawing {
    * Nodes not drawn because the graph is too large.
    */
   omitted: number;
+  /**
+   * The same folded; null when there is nothing to fold.
+   */
+  folded?: FoldedDrawing | null;
 }
 /**
  * A box of the autograd graph. A leaf is drawn with its AccumulateGrad in one box.
@@ -1710,6 +1719,90 @@ export interface EdgeDrawing {
    * The polyline, from source to target.
    */
   points: [number, number][];
+}
+/**
+ * The graph with modules and chains folded, each with a picture of what is inside.
+ *
+ * This interface was referenced by `Trace`'s JSON-Schema
+ * via the `definition` "FoldedDrawing".
+ */
+export interface FoldedDrawing {
+  /**
+   * Width of the whole, folded.
+   */
+  width: number;
+  /**
+   * Height of the whole, folded.
+   */
+  height: number;
+  /**
+   * Boxes of the whole.
+   */
+  nodes: NodeDrawing[];
+  /**
+   * Edges of the whole.
+   */
+  edges: EdgeDrawing[];
+  /**
+   * Nodes that no box stands for.
+   */
+  omitted: number;
+  /**
+   * What is folded.
+   */
+  folds: FoldDrawing[];
+}
+/**
+ * A box that stands for many nodes, and opens into a picture of its own.
+ *
+ * This interface was referenced by `Trace`'s JSON-Schema
+ * via the `definition` "FoldDrawing".
+ */
+export interface FoldDrawing {
+  /**
+   * Its number, from 1; in a picture's boxes and edges it is told by minus its number.
+   */
+  id: number;
+  /**
+   * `module`: nodes made during one call of a module; `chain`: nodes of one kind in a row.
+   */
+  kind: "module" | "chain";
+  /**
+   * How the program reaches the module; the nodes' name for a chain. Empty when nothing leads to it.
+   */
+  label: string;
+  /**
+   * The module's class; empty for a chain.
+   */
+  class_name: string;
+  /**
+   * The fold it stands in; 0 for the whole graph.
+   */
+  inside: number;
+  /**
+   * Ids of all nodes it stands for.
+   */
+  members: number[];
+  /**
+   * Width of the picture inside.
+   */
+  width: number;
+  /**
+   * Height of the picture inside.
+   */
+  height: number;
+  /**
+   * Boxes of the picture inside. Those of `outside` are the neighbours of what is in it.
+   */
+  nodes: NodeDrawing[];
+  /**
+   * Edges of the picture inside.
+   */
+  edges: EdgeDrawing[];
+  /**
+   * Boxes that do not belong to it: what it gets gradients from and sends them to.
+   */
+  outside: number[];
 }
 /**
  * Coordinates of one FX graph. Derived.
@@ -1820,7 +1913,7 @@ export interface PackedTrace {
   sites: Table;
   sentences: Table;
   /**
-   * As `Trace.graph`, but for nodes and edges in tables.
+   * As `Trace.graph`, but for nodes and edges in tables, those of `folded` and its `folds` too.
    */
   graph: {
     [k: string]: unknown;

@@ -35,7 +35,11 @@ export class AutogradView implements View {
   edges: readonly EdgePicture[] = [];
   viewport: Viewport | null = null;
   colours: ReadonlyMap<number, number> = new Map();
-  private drawn: ReadonlySet<number> = new Set();
+  /** Nodes that a box stands for: itself, unless a feature folds them. */
+  members: (box: number) => readonly number[] = (box) => [box];
+  drawn: ReadonlySet<number> = new Set();
+  /** Hears of moves of the picture. */
+  moved: () => void = () => undefined;
   /** Nodes whose gradients an edge brings to a box. */
   private arriving = new Map<NodeBox, readonly number[]>();
   private state: State | null = null;
@@ -58,9 +62,9 @@ export class AutogradView implements View {
     this.warning.hidden = true;
     header.append(this.warning, this.buttons(root));
     this.colours = storageColours(livesOf(trace));
-    this.build(trace.graph);
-    if (this.viewport === null) return;
-    const frame = el("div", { class: "graph-frame" }, this.viewport.root, this.next);
+    const viewport = this.draw(trace.graph);
+    this.drawn = new Set(trace.graph.nodes.map(({ node }) => node));
+    const frame = el("div", { class: "graph-frame" }, viewport.root, this.next);
     root.append(frame, this.list);
     this.warning.addEventListener("click", () => this.revealWhere((box) => box.root.classList.contains("stale")));
     this.next.addEventListener("click", () => this.revealWhere((box) => box.drawing.step === this.state?.step));
@@ -69,12 +73,13 @@ export class AutogradView implements View {
   show(state: State, focus: Focus): void {
     this.state = state;
     const flowed = gradientsFlowed(state);
-    const flowing = (id: number): boolean => flowed.has(id);
+    const flowing = (id: number): boolean => this.members(id).some((node) => flowed.has(node));
     for (const box of this.boxes) {
       const id = box.drawing.node;
+      const [now] = this.members(id).flatMap((node) => state.nodes.get(node) ?? []);
       // A leaf is drawn again for every round of a loop: gradients arrive at the box that an edge of theirs leads to.
       const flows = flowing(id) && (!box.leaf || (this.arriving.get(box) ?? []).some(flowing));
-      box.show(state, focus, state.step >= box.drawing.step ? (state.nodes.get(id) ?? null) : null, flows);
+      box.show(state, focus, state.step >= box.drawing.step && now !== undefined ? (id > 0 ? now : { ...now, saved: [] }) : null, flows);
     }
     for (const edge of this.edges) this.showEdge(edge, state, flowing);
     const stale = [...state.nodes.values()].reduce((n, node) => n + node.saved.filter((slot) => slot.stale).length, 0);
@@ -89,7 +94,8 @@ export class AutogradView implements View {
     this.offerNext();
   }
 
-  private build(graph: GraphDrawing): void {
+  /** Draws a picture in place of the one before. */
+  draw(graph: Pick<GraphDrawing, "width" | "height" | "nodes" | "edges">): Viewport {
     const picture = el("div", {});
     picture.style.setProperty("width", `${graph.width}px`);
     picture.style.setProperty("height", `${graph.height}px`);
@@ -108,19 +114,25 @@ export class AutogradView implements View {
       const facts = this.facts.get(drawing.node);
       return facts === undefined ? [] : [new NodeBox(drawing, facts, this.colours, this.say)];
     });
-    this.drawn = new Set(graph.nodes.map(({ node }) => node));
     this.arriving = new Map(this.boxes.map((box) => [box, sourcesOf(box, graph)]));
     picture.append(lines, ...this.boxes.map((box) => box.root));
-    this.viewport = new Viewport(picture, graph, `${this.say("ui.graph.title")}. ${this.say("ui.graph.pan")}`, () => this.offerNext());
-    this.viewport.root.addEventListener("focusin", (event) => {
-      const box = this.boxes.find((each) => event.target instanceof Element && each.root.contains(event.target));
-      if (box !== undefined && box.root.matches(":has(:focus-visible)")) this.viewport?.reveal(box.drawing);
+    const before = this.viewport?.root;
+    const viewport = new Viewport(picture, graph, `${this.say("ui.graph.title")}. ${this.say("ui.graph.pan")}`, () => {
+      this.offerNext();
+      this.moved();
     });
+    this.viewport = viewport;
+    before?.replaceWith(viewport.root);
+    viewport.root.addEventListener("focusin", (event) => {
+      const box = this.boxes.find((each) => event.target instanceof Element && each.root.contains(event.target));
+      if (box !== undefined && box.root.matches(":has(:focus-visible)")) viewport.reveal(box.drawing);
+    });
+    return viewport;
   }
 
   private showEdge({ drawing, path, head, step }: EdgePicture, state: State, flowing: (id: number) => boolean): void {
     const future = state.step < step;
-    const gone = !future && !state.nodes.has(drawing.source);
+    const gone = !future && !this.members(drawing.source).some((node) => state.nodes.has(node));
     const flow = !future && flowing(drawing.source) && flowing(drawing.target);
     const kind = future ? " future" : gone ? " gone" : flow ? " flowing" : "";
     if (path.getAttribute("class") === `edge${kind}`) return;
@@ -195,7 +207,7 @@ export class AutogradView implements View {
   }
 }
 
-function sourcesOf({ drawing }: NodeBox, graph: GraphDrawing): number[] {
+function sourcesOf({ drawing }: NodeBox, graph: Pick<GraphDrawing, "edges">): number[] {
   const { x, y, width, height } = drawing;
   return graph.edges.flatMap(({ source, target, points }) => {
     const [endX, endY] = points.at(-1) ?? [-1, -1];

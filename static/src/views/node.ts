@@ -70,6 +70,7 @@ export class NodeBox {
 
   private subtitleText(state: State, now: NodeNow | null, here: boolean): string {
     const { say, facts } = this;
+    if (facts.about !== undefined) return facts.about;
     if (facts.leaf) {
       const leaf = facts.event.variable === null ? undefined : state.tensors.get(facts.event.variable);
       if (leaf === undefined) return facts.name;
@@ -116,6 +117,7 @@ export class NodeBox {
 export function describe(facts: NodeFacts, now: NodeNow | null, state: State, say: Say): string {
   const name = facts.leafName ?? facts.name;
   const parts = [facts.plain === null ? name : say("ui.graph.plain", { observed: name, plain: facts.plain })];
+  if (facts.about !== undefined) parts.push(facts.about);
   if (facts.leaf) {
     const leaf = facts.event.variable === null ? undefined : state.tensors.get(facts.event.variable);
     const grad = leaf?.grad == null ? null : (state.tensors.get(leaf.grad)?.storage ?? null);

@@ -34,8 +34,7 @@ export class Viewport {
     private readonly picture: HTMLElement,
     readonly size: Pick<Box, "width" | "height">,
     label: string,
-    /** Hears of every move. */
-    public moved: () => void,
+    private readonly moved: () => void,
   ) {
     this.root = el("div", { class: "viewport", tabindex: 0, role: "group", "aria-label": label }, picture);
     picture.classList.add("viewport-picture");
