@@ -131,7 +131,7 @@ def _connected(ids: list[int], part: Mapping[int, Item]) -> list[list[int]]:
     for i in ids:
         homes = {find(i)} if i in inside else users.get(i, set())
         if len(homes) == 1:
-            found.setdefault(*homes, []).append(i)
+            found.setdefault(min(homes), []).append(i)
     return list(found.values())
 
 
