@@ -25,6 +25,8 @@ const UNNAMED_ROWS = 3;
 /** With more places than these in all, cells are drawn smaller: those of one tensor first, then shared ones. */
 const ROOMY = 2;
 const FULL = 6;
+/** A freed storage is told for as many steps; then its place is free to see. */
+const FADES = 3;
 
 // As in memory.css: the raster of a lane, a place's words, and what is left free beside and below it.
 const RASTER = 16;
@@ -222,6 +224,7 @@ class PlacePicture {
     this.root.classList.toggle("freed", storage.freed);
     // What was freed by an earlier step keeps its label, not its cells; a chip is no more.
     this.root.classList.toggle("freed-before", storage.freed && life.gone < state.step);
+    this.root.classList.toggle("freed-long", storage.freed && life.gone + FADES <= state.step);
     this.root.classList.toggle("looked-at", looking.storage === storage.id);
     this.root.classList.toggle("written", state.written.has(storage.id));
     this.writeHead(state, storage);

@@ -33,6 +33,7 @@ const HEIGHT = 28;
 const ARC = 46;
 const MARGIN = 14;
 const TICK = 30;
+const NARROWEST = 190; // room for the words of a stride
 
 export class AddressLine {
   readonly root: HTMLElement;
@@ -40,6 +41,7 @@ export class AddressLine {
   private readonly note = el("p", { class: "small mute" });
   private readonly id = `address-${identity(this)}`;
   private line: Line | null = null;
+  private counted: { readonly view: Strided; readonly cells: number; readonly counts: Uint16Array; readonly ends: readonly [number, number] } | null = null;
 
   constructor(private readonly say: Say) {
     this.root = el("div", { class: "address" }, this.frame, this.note);
@@ -59,13 +61,13 @@ export class AddressLine {
     this.line = line;
     this.frame.setAttribute("aria-label", line.label);
     const [from, to] = part(line.cells, line.ring ?? line.view.offset);
-    const counts = readings(line.view, line.cells);
+    const { counts, ends } = this.count(line);
     const below = line.below.length > 0 ? ARC : 0;
     const middle = line.above.length > 0 ? ARC : 8;
-    const [width, height] = [(to - from) * WIDTH + 2 * MARGIN, middle + HEIGHT + Math.max(TICK, below + 14)];
+    const [width, height] = [Math.max(NARROWEST, (to - from) * WIDTH + 2 * MARGIN), middle + HEIGHT + Math.max(TICK, below + 14)];
     const picture = svg("svg", { class: "address-line", viewBox: `0 0 ${width} ${height}`, width, height, role: "img", "aria-label": this.words(counts, line) });
     picture.append(this.markers());
-    const [first, last] = [counts.findIndex((n) => n > 0), counts.findLastIndex((n) => n > 0)];
+    const [first, last] = ends;
     for (let cell = from; cell < to; cell++) picture.append(this.cell(line, cell, from, middle, counts[cell] ?? 0, cell > first && cell < last, below > 0));
     for (const [jumps, up] of [[line.above, true], [line.below, false]] as const) {
       jumps.forEach((jump, i) => {
@@ -76,6 +78,14 @@ export class AddressLine {
     this.note.textContent = to - from < line.cells ? this.say("ui.lens.part", { from, to: to - 1, cells: line.cells }) : "";
     this.note.hidden = this.note.textContent === "";
     if (line.ring !== null) this.reveal((line.ring - from) * WIDTH);
+  }
+
+  /** How often each cell is read; kept, because pointing asks again and again. */
+  private count({ view, cells }: Line): NonNullable<AddressLine["counted"]> {
+    if (this.counted?.view === view && this.counted.cells === cells) return this.counted;
+    const counts = readings(view, cells);
+    const ends = [counts.findIndex((n) => n > 0), counts.findLastIndex((n) => n > 0)] as const;
+    return (this.counted = { view, cells, counts, ends });
   }
 
   private cell(line: Line, cell: number, from: number, top: number, count: number, within: boolean, arrowsBelow: boolean): SVGElement {
@@ -124,7 +134,7 @@ export class AddressLine {
   }
 
   private words(counts: Uint16Array, { view }: Line): string {
-    const covered = counts.reduce((n, count) => n + (count > 0 ? 1 : 0), 0);
+    const covered = counts.reduce((n, count) => n + Math.min(1, count), 0);
     return this.say("ui.lens.lineWords", { elements: view.shape.reduce((n, size) => n * size, 1), cells: covered });
   }
 

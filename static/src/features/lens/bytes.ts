@@ -126,7 +126,7 @@ export class BytesLens implements Lens {
     const meaning = meaningOf(bytes, dtype);
     const lines: HTMLElement[] = [el("code", { class: "bit-sum" }, sumText(meaning, bytes, value))];
     if (meaning.kind === "subnormal") lines.push(el("span", { class: "small mute" }, this.say("ui.lens.bytes.subnormal")));
-    if (typeof value === "number" && Number.isFinite(value)) {
+    if (typeof value === "number" && Number.isFinite(value) && !meaning.kind.startsWith("twos") && meaning.kind !== "whole") {
       const [printed, exact] = [exactText(value, dtype), exactDecimal(value)];
       const same = exact === printed;
       lines.push(el("p", { class: "bytes-exact" }, this.say(same ? "ui.lens.bytes.same" : "ui.lens.bytes.exact", { printed, exact })));
@@ -192,7 +192,7 @@ function sumText(meaning: Meaning, bytes: Uint8Array, value: Value): string {
       return `${negative ? "−" : "+"}(${lead} + ${fraction} / 2^${digits}) × ${power} = ${negative ? "−" : ""}(${lead} + ${fraction} / 2^${digits}) × 2^${exponent} = ${result}`;
     }
     case "power": return `2^(${meaning.stored} − ${meaning.bias}) = ${result}`;
-    case "twos": return meaning.negative ? `−2^${meaning.width - 1} + ${meaning.low} = ${result}` : `${meaning.low} = ${result}`;
+    case "twos": return meaning.negative ? `−2^${meaning.width - 1} + ${meaning.low} = ${result}` : result;
     case "infinite": return result.replace("Infinity", "inf");
     case "nan": return "nan";
     case "truth": return `0x${bytes[0]?.toString(16).padStart(2, "0") ?? ""} ${value === true ? "≠ 0 → True" : "= 0 → False"}`;

@@ -11,6 +11,7 @@
 import { el } from "../../views/dom";
 import { identity } from "../../views/pointing";
 import type { Say } from "../../views/view";
+import { Ink, paint } from "./ink";
 
 /** How one cell looks. */
 export interface FieldCell {
@@ -32,6 +33,8 @@ export interface FieldModel {
   /** Characters that a cell should have room for. */
   readonly room: number;
   readonly ring: readonly [number, number] | null;
+  /** What is shown; where it changes, cells that are hot pulse. */
+  readonly moment: string;
   readonly label: string;
   cell(row: number, column: number): FieldCell;
   /** The ring's cell in words. */
@@ -48,6 +51,7 @@ const SIDE = 34; // for those of rows, left
 const STEP = 1.4;
 const LARGEST = 2.2;
 const OVERVIEW = 110;
+const PULSE_MS = 600;
 const WORDS_FROM = 0.62; // scale below which cells have no words
 
 export class Field {
@@ -63,6 +67,8 @@ export class Field {
   private y = 0;
   private form = "";
   private waiting = false;
+  private moment = "";
+  private pulsing = 0;
   private readonly fingers = new Map<number, PointerEvent>();
 
   constructor(
@@ -99,6 +105,8 @@ export class Field {
     const form = `${model.rows} ${model.columns} ${model.block} ${model.room}`;
     if (form !== this.form) this.reset();
     this.form = form;
+    if (model.moment !== this.moment && !matchMedia("(prefers-reduced-motion: reduce)").matches) this.pulsing = performance.now() + PULSE_MS;
+    this.moment = model.moment;
     this.label.textContent = model.ring === null ? "" : model.words(...model.ring);
     this.later();
   }
@@ -212,6 +220,9 @@ export class Field {
     const gap = height > 14 ? 2 : height > 6 ? 1 : 0;
     const words = this.scale >= WORDS_FROM;
     const font = FONT * Math.min(1.25, this.scale);
+    const left = this.pulsing - performance.now();
+    const pulse = left > 0 ? 0.25 + 0.75 * (1 - ((left % (PULSE_MS / 2)) / (PULSE_MS / 2))) : 1;
+    let hot = false;
     pen.textAlign = "center";
     pen.textBaseline = "middle";
     const firstColumn = Math.max(0, Math.floor(this.x / width));
@@ -219,15 +230,19 @@ export class Field {
     const lastRow = Math.min(model.rows - 1, this.rowAt(this.y + high) + 1);
     for (let row = Math.max(0, this.rowAt(this.y)); row <= lastRow; row++) {
       for (let column = firstColumn; column <= lastColumn; column++) {
-        const [left, top] = this.box(row, column);
+        const [x, top] = this.box(row, column);
         const cell = model.cell(row, column);
-        paint(pen, ink, cell, [left + gap / 2, top + gap / 2, width - gap, height - gap], words);
+        hot ||= cell.hot;
+        pen.globalAlpha = cell.hot ? pulse : 1;
+        paint(pen, ink, cell, [x + gap / 2, top + gap / 2, width - gap, height - gap], words);
         if (!words || cell.text === "") continue;
         pen.font = `${cell.hot ? 700 : 500} ${font}px ${ink.mono}`;
         pen.fillStyle = cell.fill.startsWith("v") ? ink.of("vink") : cell.fill === "unknown" ? ink.of("mute") : ink.of("cellink");
-        pen.fillText(cell.text, left + width / 2, top + height / 2 + 0.5, width - gap - 2);
+        pen.fillText(cell.text, x + width / 2, top + height / 2 + 0.5, width - gap - 2);
       }
     }
+    pen.globalAlpha = 1;
+    if (hot && left > 0) this.later();
   }
 
   /** Smaller than a few pixels: the cell in the middle of each pixel of two. */
@@ -295,10 +310,10 @@ export class Field {
   private drawOverview(model: FieldModel, ink: Ink): void {
     const inside = this.size();
     const [whole, tall] = [this.width(this.scale), this.height(this.scale)];
-    const larger = whole > inside.width * 1.02 || tall > inside.height * 1.02;
+    const larger = whole > inside.width * 1.5 || tall > inside.height * 1.5;
     this.overview.hidden = !larger;
     if (!larger) return;
-    const fit = OVERVIEW / Math.max(whole, tall);
+    const fit = Math.min(OVERVIEW, inside.width / 4, inside.height / 2) / Math.max(whole, tall);
     const [width, height] = [Math.max(4, Math.round(whole * fit)), Math.max(4, Math.round(tall * fit))];
     [this.overview.width, this.overview.height] = [width, height];
     const pen = this.overview.getContext("2d");
@@ -411,77 +426,4 @@ export class Field {
     event.preventDefault();
     event.stopPropagation();
   }
-}
-
-/** The colours of the page, asked for once a drawing. */
-class Ink {
-  readonly mono: string;
-  private readonly style: CSSStyleDeclaration;
-  private readonly colours = new Map<string, string>();
-
-  constructor(of: Element) {
-    this.style = getComputedStyle(of);
-    this.mono = this.of("mono");
-  }
-
-  of(token: string): string {
-    const colour = this.colours.get(token) ?? this.style.getPropertyValue(`--${token}`).trim();
-    this.colours.set(token, colour);
-    return colour;
-  }
-
-  /** One colour for the whole cell: its fill, inked by its shade. */
-  cell({ fill, shade }: FieldCell): string {
-    const ground = fill === "plain" ? this.of("cell") : fill === "unknown" || fill === "none" ? this.of(fill === "none" ? "card" : "line") : this.of(fill);
-    if (shade === null) return ground;
-    return mixed(ground, this.of(fill.startsWith("v") ? "vink" : "line3"), 0.1 + 0.7 * shade);
-  }
-}
-
-function paint(pen: CanvasRenderingContext2D, ink: Ink, cell: FieldCell, [x, y, w, h]: readonly [number, number, number, number], words: boolean): void {
-  pen.fillStyle = words ? ink.cell({ ...cell, shade: null }) : ink.cell(cell);
-  pen.fillRect(x, y, w, h);
-  if (cell.fill === "unknown" && h > 8) hatch(pen, ink.of("card"), x, y, w, h);
-  if (cell.hot || cell.twin) {
-    pen.strokeStyle = ink.of(cell.hot ? "data" : "ink");
-    pen.lineWidth = 2;
-    if (!cell.hot) pen.setLineDash([3, 2]);
-    pen.strokeRect(x + 1, y + 1, w - 2, h - 2);
-    pen.setLineDash([]);
-  }
-}
-
-/** Not a colour alone: what has no value is hatched. */
-function hatch(pen: CanvasRenderingContext2D, colour: string, x: number, y: number, w: number, h: number): void {
-  pen.save();
-  pen.beginPath();
-  pen.rect(x, y, w, h);
-  pen.clip();
-  pen.strokeStyle = colour;
-  pen.lineWidth = 2;
-  pen.beginPath();
-  for (let at = x - h; at < x + w; at += 7) {
-    pen.moveTo(at, y + h);
-    pen.lineTo(at + h, y);
-  }
-  pen.stroke();
-  pen.restore();
-}
-
-const blends = new Map<string, string>();
-
-function mixed(from: string, to: string, share: number): string {
-  const key = `${from} ${to} ${Math.round(share * 63)}`;
-  const known = blends.get(key);
-  if (known !== undefined) return known;
-  const [a, b] = [channels(from), channels(to)];
-  const made = `rgb(${[0, 1, 2].map((c) => Math.round((a[c] ?? 0) * (1 - share) + (b[c] ?? 0) * share)).join()})`;
-  blends.set(key, made);
-  return made;
-}
-
-function channels(hex: string): number[] {
-  const digits = hex.replace("#", "");
-  const full = digits.length === 3 ? [...digits].map((digit) => digit + digit).join("") : digits;
-  return [0, 2, 4].map((at) => Number.parseInt(full.slice(at, at + 2), 16) || 0);
 }

@@ -41,7 +41,7 @@ export class TensorLens implements Lens {
     this.field = new Field(say);
     this.line = new AddressLine(say);
     this.readout = new Readout(say, marks);
-    const side = el("div", { class: "lens-side" }, this.readout.root, this.figures, this.note);
+    const side = el("div", { class: "lens-side" }, el("h3", { class: "visually-hidden" }, say("ui.lens.element")), this.readout.root, this.figures, this.note);
     this.root = el("div", { class: "lens-tensor" }, el("div", { class: "lens-main" }, this.dims, this.field.root, this.line.root, this.legend), side);
   }
 
@@ -51,8 +51,10 @@ export class TensorLens implements Lens {
     const { window, tensor, storage, state, looking } = scene;
     const readable = window !== null && tensor !== null && storage !== null && !storage.freed;
     const empty = readable && window.view.shape.includes(0);
-    this.field.root.hidden = this.line.root.hidden = this.legend.hidden = !readable || empty;
-    this.figures.textContent = "";
+    this.field.root.hidden = this.line.root.hidden = !readable || empty;
+    this.legend.hidden = !readable || empty || window.view.shape.length === 0;
+    this.figures.replaceChildren();
+    this.readout.root.hidden = this.dims.hidden = empty;
     if (storage === null) this.readout.clear();
     else this.readout.show(state, storage, looking);
     if (!readable) {
@@ -90,7 +92,7 @@ export class TensorLens implements Lens {
     const ringCell = cellAt(view, index);
     const [ringRow, ringColumn] = [index[this.rows] ?? 0, index[this.columns] ?? 0];
     this.field.show({
-      rows, columns, block: 0, room: ROOM,
+      rows, columns, block: 0, room: ROOM, moment: `${state.step} ${tensor.id}`,
       ring: [ringRow, ringColumn],
       label: say("ui.lens.grid", { name: nameOf(tensor, say), shape: tuple(shape) }),
       cell: (row, column) => {

@@ -226,7 +226,7 @@ export class WhatIfLens implements Lens {
     });
     this.field.root.hidden = rows === 0;
     this.field.show({
-      rows: Math.max(1, rows), columns: Math.max(1, columns), block: dims > 2 ? (view.shape[dims - 2] ?? 0) : 0, room: ROOM,
+      rows: Math.max(1, rows), columns: Math.max(1, columns), block: dims > 2 ? (view.shape[dims - 2] ?? 0) : 0, room: ROOM, moment: "",
       ring: empty ? null : [rowOf, this.ring.at(-1) ?? 0],
       label: say("ui.lens.whatif.grid", { shape: tuple(view.shape) }),
       cell: (row, column) => {

@@ -1,0 +1,76 @@
+/** Colours of the page for a canvas, and how a cell of a field is painted with them. */
+import type { FieldCell } from "./field";
+
+/** The colours of the page, asked for once a drawing. */
+export class Ink {
+  readonly mono: string;
+  private readonly style: CSSStyleDeclaration;
+  private readonly colours = new Map<string, string>();
+
+  constructor(of: Element) {
+    this.style = getComputedStyle(of);
+    this.mono = this.of("mono");
+  }
+
+  of(token: string): string {
+    const colour = this.colours.get(token) ?? this.style.getPropertyValue(`--${token}`).trim();
+    this.colours.set(token, colour);
+    return colour;
+  }
+
+  /** One colour for the whole cell: its fill, inked by its shade. */
+  cell({ fill, shade }: FieldCell): string {
+    const ground = fill === "plain" ? this.of("cell") : fill === "unknown" || fill === "none" ? this.of(fill === "none" ? "card" : "line") : this.of(fill);
+    if (shade === null) return ground;
+    return mixed(ground, this.of(fill.startsWith("v") ? "vink" : "line3"), 0.1 + 0.7 * shade);
+  }
+}
+
+/** Draws one cell: its fill, and its frame where it changed or is the ring's cell of memory. */
+export function paint(pen: CanvasRenderingContext2D, ink: Ink, cell: FieldCell, [x, y, w, h]: readonly [number, number, number, number], words: boolean): void {
+  pen.fillStyle = words ? ink.cell({ ...cell, shade: null }) : ink.cell(cell);
+  pen.fillRect(x, y, w, h);
+  if (cell.fill === "unknown" && h > 8) hatch(pen, ink.of("card"), x, y, w, h);
+  if (cell.hot || cell.twin) {
+    pen.strokeStyle = ink.of(cell.hot ? "data" : "ink");
+    pen.lineWidth = 2;
+    if (!cell.hot) pen.setLineDash([3, 2]);
+    pen.strokeRect(x + 1, y + 1, w - 2, h - 2);
+    pen.setLineDash([]);
+  }
+}
+
+/** Not a colour alone: what has no value is hatched. */
+function hatch(pen: CanvasRenderingContext2D, colour: string, x: number, y: number, w: number, h: number): void {
+  pen.save();
+  pen.beginPath();
+  pen.rect(x, y, w, h);
+  pen.clip();
+  pen.strokeStyle = colour;
+  pen.lineWidth = 2;
+  pen.beginPath();
+  for (let at = x - h; at < x + w; at += 7) {
+    pen.moveTo(at, y + h);
+    pen.lineTo(at + h, y);
+  }
+  pen.stroke();
+  pen.restore();
+}
+
+const blends = new Map<string, string>();
+
+function mixed(from: string, to: string, share: number): string {
+  const key = `${from} ${to} ${Math.round(share * 63)}`;
+  const known = blends.get(key);
+  if (known !== undefined) return known;
+  const [a, b] = [channels(from), channels(to)];
+  const made = `rgb(${[0, 1, 2].map((c) => Math.round((a[c] ?? 0) * (1 - share) + (b[c] ?? 0) * share)).join()})`;
+  blends.set(key, made);
+  return made;
+}
+
+function channels(hex: string): number[] {
+  const digits = hex.replace("#", "");
+  const full = digits.length === 3 ? [...digits].map((digit) => digit + digit).join("") : digits;
+  return [0, 2, 4].map((at) => Number.parseInt(full.slice(at, at + 2), 16) || 0);
+}
