@@ -10,6 +10,13 @@ import { el, svg } from "../../views/dom";
 import { identity } from "../../views/pointing";
 import type { Say } from "../../views/view";
 
+/** Which cells another view of the storage reads, told below them in a row of its own. */
+export interface Track {
+  readonly name: string;
+  readonly mark: number;
+  readonly covered: Uint8Array;
+}
+
 export interface Line {
   readonly view: Strided;
   /** In cells of the view's dtype. */
@@ -24,6 +31,8 @@ export interface Line {
   /** Arrows above the cells, and below. */
   readonly above: readonly Jump[];
   readonly below: readonly Jump[];
+  /** Up to `MOST_TRACKS` are drawn. */
+  readonly tracks: readonly Track[];
   readonly label: string;
   readonly picked: ((cell: number) => void) | null;
 }
@@ -33,6 +42,9 @@ const HEIGHT = 28;
 const ARC = 46;
 const MARGIN = 14;
 const TICK = 30;
+const STRIDE_WORDS = 110;
+const TRACK = 15;
+const MOST_TRACKS = 6;
 const NARROWEST = 190; // room for the words of a stride
 
 export class AddressLine {
@@ -41,6 +53,7 @@ export class AddressLine {
   private readonly note = el("p", { class: "small mute" });
   private readonly id = `address-${identity(this)}`;
   private line: Line | null = null;
+  private drawn: readonly [number, number] = [0, 0];
   private counted: { readonly view: Strided; readonly cells: number; readonly counts: Uint16Array; readonly ends: readonly [number, number] } | null = null;
 
   constructor(private readonly say: Say) {
@@ -61,10 +74,11 @@ export class AddressLine {
     this.line = line;
     this.frame.setAttribute("aria-label", line.label);
     const [from, to] = part(line.cells, line.ring ?? line.view.offset);
+    this.drawn = [from, to];
     const { counts, ends } = this.count(line);
     const below = line.below.length > 0 ? ARC : 0;
     const middle = line.above.length > 0 ? ARC : 8;
-    const [width, height] = [Math.max(NARROWEST, (to - from) * WIDTH + 2 * MARGIN), middle + HEIGHT + Math.max(TICK, below + 14)];
+    const [width, height] = [Math.max(NARROWEST, (to - from) * WIDTH + 2 * MARGIN), middle + HEIGHT + Math.max(TICK, below + 14) + Math.min(MOST_TRACKS, line.tracks.length) * TRACK];
     const picture = svg("svg", { class: "address-line", viewBox: `0 0 ${width} ${height}`, width, height, role: "img", "aria-label": this.words(counts, line) });
     picture.append(this.markers());
     const [first, last] = ends;
@@ -74,8 +88,11 @@ export class AddressLine {
         if (jump.from >= from && jump.to < to) picture.append(this.arc(jump, from, up ? middle - 2 : middle + HEIGHT + 2, up, i === 0));
       });
     }
+    line.tracks.slice(0, MOST_TRACKS).forEach((track, i) => picture.append(this.track(track, from, to, middle + HEIGHT + Math.max(TICK, below + 14) + i * TRACK)));
     this.frame.replaceChildren(picture);
-    this.note.textContent = to - from < line.cells ? this.say("ui.lens.part", { from, to: to - 1, cells: line.cells }) : "";
+    const more = line.tracks.length - MOST_TRACKS;
+    const rest = more > 0 ? this.say("ui.memory.more", { n: more }) : "";
+    this.note.textContent = rest + (to - from < line.cells ? this.say("ui.lens.part", { from, to: to - 1, cells: line.cells }) : "");
     this.note.hidden = this.note.textContent === "";
     if (line.ring !== null) this.reveal((line.ring - from) * WIDTH);
   }
@@ -94,10 +111,11 @@ export class AddressLine {
     const hot = line.hot(cell) ? " hot" : "";
     const ring = line.ring === cell ? " ring" : "";
     const box = svg("rect", { x: x + 1, y: top, width: WIDTH - 2, height: HEIGHT, rx: 3, class: `address-${kind}${kind === "read" ? ` ${line.mark}` : ""}${hot}${ring}` });
+    if (kind === "read" && line.mark === "mark-5") box.setAttribute("fill", `url(#${this.id}-more)`);
     if (kind === "gap") box.setAttribute("fill", `url(#${this.id}-gap)`);
     const group = svg("g", { "data-cell": cell, "data-count": count }, box);
     const text = line.text(cell);
-    if (text !== "") group.append(svg("text", { x: x + WIDTH / 2, y: top + 18, class: `address-value${kind === "read" ? " read" : ""}` }, text));
+    if (text !== "") group.append(svg("text", { x: x + WIDTH / 2, y: top + 18, class: `address-value${kind === "read" ? ` read${line.mark === "mark-5" ? " on-hatch" : ""}` : ""}` }, text));
     if (count > 1) group.append(svg("text", { x: x + WIDTH - 4, y: top + 9, class: "address-count" }, `×${count}`));
     const start = BigInt(line.address);
     const every = Math.max(2, Math.floor(16 / line.cellSize));
@@ -105,6 +123,24 @@ export class AddressLine {
       const where = start === 0n ? "" : `…${(start + BigInt(cell * line.cellSize)).toString(16).slice(-3)}`;
       group.append(svg("text", { x: x + 2, y: top + HEIGHT + 12, class: "address-tick" }, String(cell)));
       group.append(svg("text", { x: x + 2, y: top + HEIGHT + 25, class: "address-tick" }, where));
+    }
+    return group;
+  }
+
+  /** A bar below each cell the view reads, its name in the first; from the fifth view on hatched, with its number. */
+  private track({ name, mark, covered }: Track, from: number, to: number, y: number): SVGElement {
+    const group = svg("g", { class: "address-track", "data-name": name });
+    group.append(svg("title", {}, name));
+    let named = false;
+    for (let cell = from; cell < to; cell++) {
+      if (covered[cell] !== 1) continue;
+      const x = MARGIN + (cell - from) * WIDTH;
+      const bar = svg("rect", { x: x + 1, y, width: WIDTH - 2, height: TRACK - 2, rx: 2, class: `address-bar mark-${Math.min(5, mark)}`, "data-at": cell });
+      if (mark > 4) bar.setAttribute("fill", `url(#${this.id}-more)`);
+      group.append(bar);
+      const text = named ? (mark > 4 ? String(mark) : "") : name.length > 5 ? `${name.slice(0, 4)}…` : name;
+      if (text !== "") group.append(svg("text", { x: x + WIDTH / 2, y: y + TRACK - 4.5, class: mark > 4 ? "address-name on-hatch" : "address-name" }, text));
+      named = true;
     }
     return group;
   }
@@ -120,7 +156,8 @@ export class AddressLine {
     group.append(svg("path", { d: path, "marker-end": `url(#${this.id}-head)` }));
     if (first) {
       const words = this.say("ui.lens.jump", { dim, stride: to - from });
-      group.append(svg("text", { x: Math.max(4, a), y: y + way * (ARC - 8) + (up ? 4 : 8), class: "address-stride" }, words));
+      const room = Math.max(NARROWEST, (this.drawn[1] - start) * WIDTH + 2 * MARGIN) - STRIDE_WORDS;
+      group.append(svg("text", { x: Math.max(4, Math.min(a, room)), y: y + way * (ARC - 8) + (up ? 4 : 8), class: "address-stride" }, words));
     }
     return group;
   }
@@ -130,7 +167,9 @@ export class AddressLine {
     head.append(svg("path", { d: "M 0 0.5 L 7 4 L 0 7.5 z", class: "address-head" }));
     const gap = svg("pattern", { id: `${this.id}-gap`, width: 6, height: 6, patternUnits: "userSpaceOnUse", patternTransform: "rotate(45)" });
     gap.append(svg("line", { x1: 0, y1: 0, x2: 0, y2: 6, class: "address-hatch" }));
-    return svg("defs", {}, head, gap);
+    const more = svg("pattern", { id: `${this.id}-more`, width: 8, height: 8, patternUnits: "userSpaceOnUse", patternTransform: "rotate(45)" });
+    more.append(svg("rect", { width: 8, height: 8, class: "address-more" }), svg("line", { x1: 1, y1: 0, x2: 1, y2: 8, class: "address-more-line" }));
+    return svg("defs", {}, head, gap, more);
   }
 
   private words(counts: Uint16Array, { view }: Line): string {

@@ -5,15 +5,15 @@
  * tensors PyTorch's own figures and the first values are known.
  */
 import { jumpsAlong } from "../../layout/jumps";
-import { cellAt, indexAt, numel } from "../../layout/storage";
+import { cellAt, coverageOfBytes, indexAt, numel } from "../../layout/storage";
 import { exactText, readValue, shortText, type Value } from "../../layout/values";
 import type { State, StorageNow, TensorNow } from "../../model/state";
-import type { Window } from "../../layout/focus";
+import { tensorsOn, windowOf, type Window } from "../../layout/focus";
 import { element, tuple } from "../../views/badge";
 import { el } from "../../views/dom";
 import { nameOf, originText, Readout } from "../../views/readout";
 import { pick, type Say } from "../../views/view";
-import { AddressLine } from "./address";
+import { AddressLine, type Track } from "./address";
 import { Field } from "./field";
 import type { Lens, Scene } from "./scene";
 
@@ -36,7 +36,7 @@ export class TensorLens implements Lens {
 
   constructor(
     private readonly say: Say,
-    marks: ReadonlyMap<number, number>,
+    private readonly marks: ReadonlyMap<number, number>,
   ) {
     this.field = new Field(say);
     this.line = new AddressLine(say);
@@ -118,7 +118,7 @@ export class TensorLens implements Lens {
     const cells = Math.floor(storage.nbytes / itemSize);
     const { bytes } = storage;
     this.line.show({
-      view, cells, cellSize: itemSize, address: storage.address, ring: ringCell, mark: "mark-1",
+      view, cells, cellSize: itemSize, address: storage.address, ring: ringCell, mark: this.mark(tensor),
       text: (cell) => {
         const value = bytes === null ? null : readValue(bytes, cell * itemSize, tensor.view);
         const text = value === null ? "" : shortText(value, tensor.view.dtype, 4);
@@ -127,11 +127,27 @@ export class TensorLens implements Lens {
       hot: (cell) => values.changedAt(cell),
       above: this.columns >= 0 ? jumpsAlong(view, this.columns, index) : [],
       below: this.rows >= 0 ? jumpsAlong(view, this.rows, index) : [],
+      tracks: this.tracks(state, storage, tensor, itemSize, cells),
       label: say("ui.lens.line", { storage: `S${storage.id}` }),
       picked: (cell) => pick(this.root, this.focusOn(cell, storage, tensor, window)),
     });
     this.writeFigures(tensor, values, numel(shape));
     this.legend.textContent = say(shape.length < 2 ? "ui.lens.legend1" : "ui.lens.legend2", { columns: this.columns, rows: this.rows });
+  }
+
+  private mark(tensor: TensorNow): string {
+    return `mark-${Math.min(5, this.marks.get(tensor.id) ?? 1)}`;
+  }
+
+  /** The other named views of the storage, in the order they came. */
+  private tracks(state: State, storage: StorageNow, tensor: TensorNow, cellSize: number, cells: number): Track[] {
+    const others = tensorsOn(state, storage).filter((each) => each !== tensor && each.names.length > 0);
+    return others.flatMap((each) => {
+      const window = windowOf(each);
+      if (window === null) return [];
+      const covered = coverageOfBytes(window.view, window.itemSize, cellSize, cells);
+      return [{ name: each.names[0] ?? "", mark: this.marks.get(each.id) ?? 1, covered }];
+    });
   }
 
   private focusOn(cell: number, storage: StorageNow, tensor: TensorNow, window: Window): { storage: number; tensor: number | null; index: readonly number[] } {

@@ -221,6 +221,7 @@ export class WhatIfLens implements Lens {
       hot: () => false,
       above: dims > 0 ? jumpsAlong(view, dims - 1, this.ring) : [],
       below: dims > 1 ? jumpsAlong(view, dims - 2, this.ring) : [],
+      tracks: [],
       label: say("ui.lens.line", { storage: `S${storage.id}` }),
       picked: null,
     });
