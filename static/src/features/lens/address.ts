@@ -53,8 +53,9 @@ export class AddressLine {
   private readonly note = el("p", { class: "small mute" });
   private readonly id = `address-${identity(this)}`;
   private line: Line | null = null;
+  private revealed: number | null = null;
   private drawn: readonly [number, number] = [0, 0];
-  private counted: { readonly view: Strided; readonly cells: number; readonly counts: Uint16Array; readonly ends: readonly [number, number] } | null = null;
+  private counted: { readonly view: Strided; readonly cells: number; readonly counts: Uint16Array; readonly ends: readonly [number, number]; readonly read: number } | null = null;
 
   constructor(private readonly say: Say) {
     this.root = el("div", { class: "address" }, this.frame, this.note);
@@ -75,11 +76,11 @@ export class AddressLine {
     this.frame.setAttribute("aria-label", line.label);
     const [from, to] = part(line.cells, line.ring ?? line.view.offset);
     this.drawn = [from, to];
-    const { counts, ends } = this.count(line);
+    const { counts, ends, read } = this.count(line);
     const below = line.below.length > 0 ? ARC : 0;
     const middle = line.above.length > 0 ? ARC : 8;
     const [width, height] = [Math.max(NARROWEST, (to - from) * WIDTH + 2 * MARGIN), middle + HEIGHT + Math.max(TICK, below + 14) + Math.min(MOST_TRACKS, line.tracks.length) * TRACK];
-    const picture = svg("svg", { class: "address-line", viewBox: `0 0 ${width} ${height}`, width, height, role: "img", "aria-label": this.words(counts, line) });
+    const picture = svg("svg", { class: "address-line", viewBox: `0 0 ${width} ${height}`, width, height, role: "img", "aria-label": this.words(read, line) });
     picture.append(this.markers());
     const [first, last] = ends;
     for (let cell = from; cell < to; cell++) picture.append(this.cell(line, cell, from, middle, counts[cell] ?? 0, cell > first && cell < last, below > 0));
@@ -94,7 +95,9 @@ export class AddressLine {
     const rest = more > 0 ? this.say("ui.memory.more", { n: more }) : "";
     this.note.textContent = rest + (to - from < line.cells ? this.say("ui.lens.part", { from, to: to - 1, cells: line.cells }) : "");
     this.note.hidden = this.note.textContent === "";
-    if (line.ring !== null) this.reveal((line.ring - from) * WIDTH);
+    // Where it is scrolled to is asked for once all is shown: asking makes the browser lay out the page.
+    if (line.ring !== null && this.revealed === null) requestAnimationFrame(() => this.reveal());
+    this.revealed = line.ring === null ? null : (line.ring - from) * WIDTH;
   }
 
   /** How often each cell is read; kept, because pointing asks again and again. */
@@ -102,7 +105,9 @@ export class AddressLine {
     if (this.counted?.view === view && this.counted.cells === cells) return this.counted;
     const counts = readings(view, cells);
     const ends = [counts.findIndex((n) => n > 0), counts.findLastIndex((n) => n > 0)] as const;
-    return (this.counted = { view, cells, counts, ends });
+    let read = 0;
+    for (const count of counts) if (count > 0) read += 1;
+    return (this.counted = { view, cells, counts, ends, read });
   }
 
   private cell(line: Line, cell: number, from: number, top: number, count: number, within: boolean, arrowsBelow: boolean): SVGElement {
@@ -172,12 +177,14 @@ export class AddressLine {
     return svg("defs", {}, head, gap, more);
   }
 
-  private words(counts: Uint16Array, { view }: Line): string {
-    const covered = counts.reduce((n, count) => n + Math.min(1, count), 0);
+  private words(covered: number, { view }: Line): string {
     return this.say("ui.lens.lineWords", { elements: view.shape.reduce((n, size) => n * size, 1), cells: covered });
   }
 
-  private reveal(x: number): void {
+  private reveal(): void {
+    const x = this.revealed;
+    this.revealed = null;
+    if (x === null) return;
     const { scrollLeft, clientWidth } = this.frame;
     if (x < scrollLeft || x + WIDTH + 2 * MARGIN > scrollLeft + clientWidth) this.frame.scrollLeft = Math.max(0, x - clientWidth / 2);
   }

@@ -11,7 +11,7 @@
 import { el } from "../../views/dom";
 import { identity } from "../../views/pointing";
 import type { Say } from "../../views/view";
-import { Ink, paint } from "./ink";
+import { Ink, Kept, paint } from "./ink";
 
 /** How one cell looks. */
 export interface FieldCell {
@@ -33,8 +33,10 @@ export interface FieldModel {
   /** Characters that a cell should have room for. */
   readonly room: number;
   readonly ring: readonly [number, number] | null;
-  /** What is shown; where it changes, cells that are hot pulse. */
+  /** The step and the tensor; where it changes, cells that are hot pulse. */
   readonly moment: string;
+  /** What all cells follow from but the ring: a picture of tiny cells is painted once for as long as it stays. */
+  readonly picture: string;
   readonly label: string;
   cell(row: number, column: number): FieldCell;
   /** The ring's cell in words. */
@@ -67,7 +69,10 @@ export class Field {
   private y = 0;
   private form = "";
   private waiting = false;
+  private given = { width: 0, height: 0 };
   private moment = "";
+  private readonly dots = new Kept();
+  private readonly small = new Kept();
   private pulsing = 0;
   private readonly fingers = new Map<number, PointerEvent>();
 
@@ -94,7 +99,11 @@ export class Field {
     );
     this.root = el("div", { class: "lens-field" }, this.window, this.tools);
     this.listen();
-    new ResizeObserver(() => this.draw()).observe(this.window);
+    new ResizeObserver(() => {
+      // Kept, because asking while views are changing would make the browser lay out the page.
+      this.given = { width: this.window.clientWidth, height: this.window.clientHeight };
+      this.draw();
+    }).observe(this.window);
   }
 
   show(model: FieldModel): void {
@@ -138,7 +147,7 @@ export class Field {
 
   /** The window's inside, beside the numbers of rows and columns. */
   private size(): { width: number; height: number } {
-    return { width: Math.max(1, this.window.clientWidth - SIDE), height: Math.max(1, this.window.clientHeight - HEAD) };
+    return { width: Math.max(1, this.given.width - SIDE), height: Math.max(1, this.given.height - HEAD) };
   }
 
   private cellWidth(): number {
@@ -184,7 +193,7 @@ export class Field {
 
   private draw(): void {
     const { model, window: frame, canvas } = this;
-    const [wide, high] = [frame.clientWidth, frame.clientHeight];
+    const { width: wide, height: high } = this.given;
     const pen = canvas.getContext("2d");
     if (model === null || wide === 0 || high === 0 || pen === null) return;
     const density = Math.max(1, devicePixelRatio);
@@ -203,7 +212,10 @@ export class Field {
     pen.beginPath();
     pen.rect(SIDE, HEAD, wide, high);
     pen.clip();
-    if (this.cellWidth() * this.scale < 3 || HEIGHT * this.scale < 3) this.drawDots(pen, model, ink, wide, high);
+    if (this.cellWidth() * this.scale < 3 || HEIGHT * this.scale < 3) {
+      const key = [model.picture, this.form, this.scale, this.x, this.y, wide, high, density, ink.of("card")].join("|");
+      this.dots.draw(key, pen, wide, high, density, (copy) => this.drawDots(copy, model, ink, wide, high));
+    }
     else this.drawCells(pen, model, ink, wide, high);
     if (model.ring !== null) this.drawRing(pen, ink, model.ring);
     pen.restore();
@@ -318,13 +330,16 @@ export class Field {
     [this.overview.width, this.overview.height] = [width, height];
     const pen = this.overview.getContext("2d");
     if (pen === null) return;
-    for (let y = 0; y < height; y++) {
-      const row = Math.min(model.rows - 1, Math.floor(((y + 0.5) / height) * model.rows));
-      for (let x = 0; x < width; x++) {
-        pen.fillStyle = ink.cell(model.cell(row, Math.min(model.columns - 1, Math.floor(((x + 0.5) / width) * model.columns))));
-        pen.fillRect(x, y, 1, 1);
+    const key = [model.picture, this.form, width, height, ink.of("card")].join("|");
+    this.small.draw(key, pen, width, height, 1, (copy) => {
+      for (let y = 0; y < height; y++) {
+        const row = Math.min(model.rows - 1, Math.floor(((y + 0.5) / height) * model.rows));
+        for (let x = 0; x < width; x++) {
+          copy.fillStyle = ink.cell(model.cell(row, Math.min(model.columns - 1, Math.floor(((x + 0.5) / width) * model.columns))));
+          copy.fillRect(x, y, 1, 1);
+        }
       }
-    }
+    });
     pen.strokeStyle = ink.of("ink");
     pen.lineWidth = 1.5;
     pen.strokeRect(this.x * fit + 0.75, this.y * fit + 0.75, Math.max(3, Math.min(width - 1.5, inside.width * fit)), Math.max(3, Math.min(height - 1.5, inside.height * fit)));

@@ -26,6 +26,24 @@ export class Ink {
   }
 }
 
+/** A painting that is kept until what it follows from is another. */
+export class Kept {
+  private readonly canvas = document.createElement("canvas");
+  private key = "";
+
+  draw(key: string, onto: CanvasRenderingContext2D, width: number, height: number, density: number, paint: (pen: CanvasRenderingContext2D) => void): void {
+    const pen = this.canvas.getContext("2d");
+    if (pen === null) return;
+    if (key !== this.key) {
+      [this.canvas.width, this.canvas.height] = [Math.round(width * density), Math.round(height * density)];
+      pen.setTransform(density, 0, 0, density, 0, 0);
+      paint(pen);
+    }
+    this.key = key;
+    onto.drawImage(this.canvas, 0, 0, width, height);
+  }
+}
+
 /** Draws one cell: its fill, and its frame where it changed or is the ring's cell of memory. */
 export function paint(pen: CanvasRenderingContext2D, ink: Ink, cell: FieldCell, [x, y, w, h]: readonly [number, number, number, number], words: boolean): void {
   pen.fillStyle = words ? ink.cell({ ...cell, shade: null }) : ink.cell(cell);

@@ -93,6 +93,7 @@ export class TensorLens implements Lens {
     const [ringRow, ringColumn] = [index[this.rows] ?? 0, index[this.columns] ?? 0];
     this.field.show({
       rows, columns, block: 0, room: ROOM, moment: `${state.step} ${tensor.id}`,
+      picture: `${state.step} ${tensor.id} ${this.rows} ${this.columns} ${index.map((i, d) => (d === this.rows || d === this.columns ? 0 : i)).join()}`,
       ring: [ringRow, ringColumn],
       label: say("ui.lens.grid", { name: nameOf(tensor, say), shape: tuple(shape) }),
       cell: (row, column) => {

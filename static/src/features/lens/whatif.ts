@@ -227,7 +227,7 @@ export class WhatIfLens implements Lens {
     });
     this.field.root.hidden = rows === 0;
     this.field.show({
-      rows: Math.max(1, rows), columns: Math.max(1, columns), block: dims > 2 ? (view.shape[dims - 2] ?? 0) : 0, room: ROOM, moment: "",
+      rows: Math.max(1, rows), columns: Math.max(1, columns), block: dims > 2 ? (view.shape[dims - 2] ?? 0) : 0, room: ROOM, moment: "", picture: `${this.scene?.state.step ?? 0} ${this.from} ${JSON.stringify(view)}`,
       ring: empty ? null : [rowOf, this.ring.at(-1) ?? 0],
       label: say("ui.lens.whatif.grid", { shape: tuple(view.shape) }),
       cell: (row, column) => {
