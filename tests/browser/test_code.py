@@ -1,9 +1,9 @@
 """The code of a page: calls, lamps in loops, lines opened into operations, where an error came from."""
 
 import pytest
-from playwright.sync_api import Locator, Page, expect
+from playwright.sync_api import Locator, Page, Route, expect
 
-from .conftest import Open
+from .conftest import Open, Watch
 from .conftest import run as start
 
 NESTED = """\
@@ -242,3 +242,103 @@ def test_an_error_in_a_called_function_is_told_at_the_line_and_at_its_calls(open
     error.get_by_role("button", name="Go to line 8, the call").click()
     expect(page.locator(".line.now .line-source")).to_have_text("    return inner(a, a).relu()")
     expect(error).to_be_visible()
+
+
+# ---- Editing
+
+
+def editor(page: Page) -> Locator:
+    return page.get_by_role("textbox", name="Program to run")
+
+
+@pytest.fixture
+def editing(open_page: Open) -> Page:
+    page = open_page("/playground?lang=en")
+    page.get_by_role("button", name="Edit").click()
+    expect(page.locator(".editor-code")).to_be_visible()
+    expect(editor(page)).to_be_focused()
+    return page
+
+
+def test_the_code_editor_comes_with_the_press_of_edit_and_colours_python(open_page: Open) -> None:
+    page = open_page("/playground?lang=en")
+    loaded: list[str] = []
+    page.on("request", lambda request: loaded.append(request.url))
+    page.get_by_role("button", name="Edit").click()
+
+    expect(page.locator(".editor-code")).to_be_visible()
+    assert any("code-editor" in url for url in loaded)
+    expect(editor(page)).to_contain_text("loss.backward()")
+    colours = "() => [...document.querySelector('.editor-shadow').shadowRoot.querySelectorAll('.cm-line')]"
+    keyword, name = page.evaluate(
+        f"{colours}[0].querySelectorAll('span').length ? "
+        f"[getComputedStyle({colours.removeprefix('() => ')}[0].querySelector('span')).color,"
+        f" getComputedStyle({colours.removeprefix('() => ')}[0]).color] : []"
+    )
+    assert keyword != name
+
+
+def test_the_editor_does_not_keep_the_keyboard_and_the_page_does_not_take_its_keys(editing: Page) -> None:
+    page = editing
+    editor(page).press("Control+Home")
+    page.keyboard.type("1eio ")
+    page.keyboard.press("ArrowLeft")
+    expect(editor(page)).to_contain_text("1eio import torch")
+    expect(position(page)).to_have_text("Step 9 of 9")
+    page.keyboard.press("Control+Home")
+    page.keyboard.press("Tab")
+    expect(editor(page)).to_contain_text("    1eio import torch")
+    expect(editor(page)).to_be_focused()
+    page.keyboard.press("Escape")
+    page.keyboard.press("Tab")
+    expect(editor(page)).not_to_be_focused()
+    expect(page.locator(".editor-keys")).to_contain_text("Escape, then Tab leaves")
+    editor(page).focus()
+    for _ in range(2):
+        page.keyboard.press("Control+z")
+    expect(editor(page)).not_to_contain_text("1eio")
+
+
+def test_return_indents_and_control_return_runs(editing: Page) -> None:
+    page = editing
+    editor(page).fill("")
+    page.keyboard.type("import torch\nfor i in range(2):\nx = torch.ones(2) * i  # 变量")
+    page.keyboard.press("Control+Enter")
+
+    expect(page.locator(".line-source").nth(2)).to_have_text("    x = torch.ones(2) * i  # 变量")
+    expect(position(page)).to_have_text("Step 6 of 6")
+
+
+@pytest.mark.parametrize(
+    ("source", "piece", "why"),
+    [
+        ("import torch\nx = torch.ones(2, 3)\ny = x + (x @ x)\n", "x @ x", "Line 3: "),
+        ("import torch\nx = torch.ones(3\ny = 1\n", "(", "Line 2: "),
+    ],
+    ids=["raised", "syntax"],
+)
+def test_what_failed_is_underlined_in_the_editor(editing: Page, source: str, piece: str, why: str) -> None:
+    page = editing
+    run(page, source)
+    page.get_by_role("button", name="Edit").click()
+
+    expect(page.locator(".cm-fault")).to_have_text(piece)
+    expect(page.locator(".editor-fault")).to_contain_text(why)
+    page.keyboard.press("Control+End")
+    page.keyboard.type("z = 1")
+    expect(page.locator(".editor-fault")).to_be_empty()
+    expect(page.locator(".cm-fault")).to_have_text(piece)
+
+
+def test_without_the_code_editor_a_text_area_does(open_page: Open, watch: Watch) -> None:
+    page = open_page("/playground?lang=en")
+
+    def refuse(route: Route) -> None:
+        route.abort()
+
+    watch.expected.append("code-editor")
+    watch.expected.append("ERR_FAILED")
+    page.route("**/code-editor*", refuse)
+    run(page, LOOP)
+    expect(page.locator("textarea.editor-text")).to_have_count(1)
+    expect(page.locator(".line-source").nth(2)).to_have_text("for i in range(3):")

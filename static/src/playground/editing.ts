@@ -27,7 +27,8 @@ export class Editing {
     private readonly player: Player,
     private readonly hooks: EditingHooks,
   ) {
-    this.editor = new Editor(messages.text("ui.editor.label"), () => hooks.edited());
+    const words = { label: messages.text("ui.editor.label"), keys: messages.text("ui.editor.keys") };
+    this.editor = new Editor(words, () => hooks.edited());
     this.place.append(this.editor.element);
     this.button.addEventListener("click", () => this.toggle());
     this.label();
@@ -51,6 +52,7 @@ export class Editing {
     codeBody.hidden = open;
     this.button.setAttribute("aria-pressed", String(open));
     this.label();
+    if (open) this.opened();
   }
 
   /** Shows the editor by itself: a program that has not run here yet, and may never. */
@@ -58,6 +60,7 @@ export class Editing {
     this.place.hidden = false;
     this.alone.append(this.place);
     stage.append(this.alone);
+    this.opened();
   }
 
   /** Puts the caret at the start of a line. */
@@ -65,10 +68,28 @@ export class Editing {
     this.editor.focus(line);
   }
 
+  /** The code editor is loaded when it is first wanted; what failed in the run that is shown is marked. */
+  private opened(): void {
+    this.editor.upgrade();
+    const trace = this.player.trace;
+    if (trace === null || trace.source !== this.source) return;
+    const { outcome, explanation } = trace;
+    const failed = outcome.kind === "raised" && outcome.range !== null;
+    const first = explanation?.sentences[0];
+    const why = first === undefined ? (outcome.message ?? "") : this.messages.text(first.id, first.args);
+    this.editor.fault(failed ? outcome.range : null, failed ? this.messages.text("ui.editor.fault", { line: outcome.line ?? 0, why }) : "");
+  }
+
+  /** The line that raised, for a reader who looks at the end of the run. */
+  private get failedLine(): number | null {
+    const { trace, step, steps } = this.player;
+    return step === steps && trace?.outcome.kind === "raised" ? trace.outcome.line : null;
+  }
+
   private toggle(): void {
     if (this.place.hidden) {
       this.open(true);
-      this.focus(this.player.currentLine ?? 1);
+      this.focus(this.failedLine ?? this.player.currentLine ?? 1);
     } else this.hooks.wantsSteps();
   }
 
