@@ -242,7 +242,7 @@ def test_where_run_is_off_a_shared_program_is_still_shown(open_page: Open, serve
     page.goto(shared.url)
 
     expect(page.get_by_role("alert")).to_contain_text("Run is switched off")
-    expect(page.get_by_label("Program to run")).to_have_value(SMALL)
+    expect(page.get_by_label("Program to run")).to_have_text(SMALL, use_inner_text=True)
     expect(page.get_by_role("button", name=re.compile("^Run"))).to_have_attribute("aria-disabled", "true")
 
 
@@ -286,7 +286,7 @@ def test_an_edit_that_has_not_run_survives_a_visit_to_another_page(open_page: Op
 
     page.get_by_role("link", name="Playground", exact=True).click()
 
-    expect(page.get_by_label("Program to run")).to_have_value(SMALL)
+    expect(page.get_by_label("Program to run")).to_have_text(SMALL, use_inner_text=True)
     expect(page.locator(".run-status")).to_contain_text("Edited")
 
 

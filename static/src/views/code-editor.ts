@@ -12,11 +12,9 @@ import { EditorState, StateEffect, StateField, type Extension } from "@codemirro
 import { Decoration, EditorView, highlightActiveLine, keymap, lineNumbers, type Command, type DecorationSet, type KeyBinding } from "@codemirror/view";
 import { tags } from "@lezer/highlight";
 import { el } from "./dom";
-import type { Surface, SurfaceHooks } from "./editor";
+import type { Piece, Surface, SurfaceHooks } from "./editor";
 
-interface Fault {
-  readonly from: number;
-  readonly to: number;
+interface Fault extends Piece {
   readonly words: string;
 }
 
@@ -66,20 +64,21 @@ const indent: Command = (view) => {
 };
 
 /**
- * Several lines that come as one piece of input (dictation, tools) are put in here: the browser would break
- * them into paragraphs with a style attribute, which the page's policy forbids.
+ * More than a letter at once (dictation, tools), or over what is selected, is put in here: the browser would join
+ * and break lines with style attributes, which the page's policy forbids.
  */
-function insertLines(event: InputEvent, view: EditorView): boolean {
-  if (event.inputType !== "insertText" || event.data === null || !event.data.includes("\n")) return false;
-  event.preventDefault();
+function insertText(event: InputEvent, view: EditorView): boolean {
+  if (event.inputType !== "insertText" || event.data === null || event.isComposing) return false;
   const { from, to } = selected(view);
+  if (from === to && event.data.length === 1) return false;
+  event.preventDefault();
   const insert = view.state.toText(event.data);
   view.dispatch({ changes: { from, to, insert }, selection: { anchor: from + insert.length }, userEvent: "input", scrollIntoView: true });
   return true;
 }
 
 /** What is selected in the page: CodeMirror hears of it a little later. */
-function selected(view: EditorView): { from: number; to: number } {
+function selected(view: EditorView): Piece {
   const root: DocumentOrShadowRoot & { getSelection?(): Selection | null } = view.root;
   const now = root.getSelection?.() ?? null;
   const { anchorNode, focusNode } = now ?? {};
@@ -144,7 +143,7 @@ export class CodeSurface implements Surface {
       LOOK,
       keymap.of(KEYS),
       EditorView.contentAttributes.of({ "aria-label": hooks.label, "aria-description": hooks.keys }),
-      EditorView.domEventHandlers({ beforeinput: insertLines }),
+      EditorView.domEventHandlers({ beforeinput: insertText }),
       EditorView.updateListener.of((update) => {
         if (update.docChanged) hooks.edited();
       }),
@@ -165,13 +164,14 @@ export class CodeSurface implements Surface {
     if (text !== this.source) this.view.setState(this.state(text));
   }
 
-  get caret(): number {
-    return this.view.state.selection.main.head;
+  get selection(): Piece {
+    return this.view.state.selection.main;
   }
 
-  set caret(at: number) {
-    const anchor = Math.min(at, this.view.state.doc.length);
-    this.view.dispatch({ selection: { anchor }, effects: EditorView.scrollIntoView(anchor, { y: "nearest", yMargin: 56 }) });
+  set selection({ from, to }: Piece) {
+    const { length } = this.view.state.doc;
+    const [anchor, head] = [Math.min(from, length), Math.min(to, length)];
+    this.view.dispatch({ selection: { anchor, head }, effects: EditorView.scrollIntoView(head, { y: "nearest", yMargin: 56 }) });
   }
 
   get focused(): boolean {
@@ -182,7 +182,7 @@ export class CodeSurface implements Surface {
     this.view.focus();
   }
 
-  fault(piece: { readonly from: number; readonly to: number } | null, words: string): void {
+  fault(piece: Piece | null, words: string): void {
     const sound = piece !== null && piece.from < piece.to && piece.to <= this.view.state.doc.length;
     this.view.dispatch({ effects: setFault.of(sound ? { ...piece, words } : null) });
   }

@@ -9,15 +9,21 @@ import { indexOfColumn } from "../model/python";
 import type { SourceRange } from "../schema/trace.gen";
 import { el } from "./dom";
 
+/** A piece of a text, from an index to another; empty where the caret stands. */
+export interface Piece {
+  readonly from: number;
+  readonly to: number;
+}
+
 /** Something that holds text to edit. Places are indices into the text. */
 export interface Surface {
   readonly element: HTMLElement;
   source: string;
-  caret: number;
+  selection: Piece;
   readonly focused: boolean;
   focus(): void;
   /** Underlines a piece, with words for the pointer; null takes the line away. */
-  fault(piece: { readonly from: number; readonly to: number } | null, words: string): void;
+  fault(piece: Piece | null, words: string): void;
 }
 
 export interface SurfaceHooks {
@@ -68,7 +74,8 @@ export class Editor {
   /** Puts the caret at the start of a line. */
   focus(line: number): void {
     const before = linesOf(this.source).slice(0, Math.max(0, line - 1));
-    this.surface.caret = before.reduce((length, text) => length + text.length + 1, 0);
+    const at = before.reduce((length, text) => length + text.length + 1, 0);
+    this.surface.selection = { from: at, to: at };
     this.surface.focus();
   }
 
@@ -92,7 +99,7 @@ export class Editor {
   private take(surface: Surface): void {
     const { focused } = this.surface;
     surface.source = this.surface.source;
-    surface.caret = this.surface.caret;
+    surface.selection = this.surface.selection;
     this.frame.replaceChildren(surface.element);
     this.frame.classList.add("editor-code");
     this.keys.hidden = false;
@@ -107,7 +114,7 @@ export class Editor {
     this.onEdit();
   }
 
-  private indices(range: SourceRange): { from: number; to: number } {
+  private indices(range: SourceRange): Piece {
     const lines = linesOf(this.source);
     const at = (line: number, column: number): number => {
       const before = lines.slice(0, line - 1).reduce((length, text) => length + text.length + 1, 0);
@@ -157,12 +164,12 @@ class PlainSurface implements Surface {
     this.number();
   }
 
-  get caret(): number {
-    return this.area.selectionStart;
+  get selection(): Piece {
+    return { from: this.area.selectionStart, to: this.area.selectionEnd };
   }
 
-  set caret(at: number) {
-    this.area.setSelectionRange(at, at);
+  set selection({ from, to }: Piece) {
+    this.area.setSelectionRange(from, to);
   }
 
   get focused(): boolean {
