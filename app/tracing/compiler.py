@@ -10,6 +10,7 @@ held. Code objects are: a code's address must not be used again while runs of it
 Source: torch 2.13, torch/_dynamo/convert_frame.py; torch/_functorch/_aot_autograd/graph_compile.py.
 """
 
+import base64
 import re
 import sys
 import types
@@ -40,6 +41,9 @@ def hide_from_dynamo() -> None:
         if name == package or name.startswith(package + "."):
             for code in _codes_of_module(module):
                 torch_private.skip_code(code)
+    # What the tracer calls of Python's library, and dynamo does not skip by itself.
+    for code in _codes_of_module(base64):
+        torch_private.skip_code(code)
 
 
 def _codes_of_module(module: types.ModuleType) -> Iterator[types.CodeType]:
@@ -279,7 +283,7 @@ class Compilations:
             insisted = one_graph or getattr(keywords.get("convert_frame_box"), "error_on_graph_break", False)
             return ("eager" if soft and not insisted else "failed"), f"{type(error).__name__}: {row['type']}"
         if result.guarded_code is None:
-            return "skipped", None if result.skip_reason is None else str(result.skip_reason)[:_MOST_TEXT]
+            return "skipped", _why_skipped(result.skip_reason)
         return ("graph" if attempt.graphs else "no-graph"), None
 
     def _named(self, code: types.CodeType, variables: dict[str, Any]) -> tuple[str, int | None]:
@@ -293,6 +297,17 @@ class Compilations:
         resumed = RESUMED.match(code.co_name)
         name = resumed["function"] if resumed else code.co_qualname.rpartition("<locals>.")[2]
         return name, line
+
+
+def _why_skipped(reason: Any) -> str | None:
+    """The first line; what follows says where in PyTorch."""
+    if reason is None:
+        return None
+    return (
+        str(reason)
+        .split("\n", 1)[0]
+        .removeprefix("Dynamo decided to skip the frame while tracing: ")[:_MOST_TEXT]
+    )
 
 
 def _backend(compiler: Any) -> str | None:

@@ -251,6 +251,8 @@ class _Run:
     def plain(self, confined: bool) -> dict[str, Any]:
         """Run it unobserved: no modes, no line events. Only the outcome and the fingerprint are told."""
         error = None
+        if self._statements.uses_compiler:
+            hide_from_dynamo()  # what it prints goes through functions of ours
         ballast = None if self._reports is None else disturb_memory()
         with self._surroundings(), self._backends(confined):
             try:

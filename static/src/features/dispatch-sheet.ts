@@ -47,7 +47,8 @@ function called(stage: Stage, op: OpNow): HTMLElement[] {
   const line = range === null ? "" : (stage.outline.lines[range.line - 1] ?? "");
   const text = range === null ? null : el("code", {}, pieceOf(line, range.column, range.end_line === range.line ? range.end_column : Infinity));
   if (op.node !== null) return [stop("start", say("ui.dispatch.node", { name: op.node }), text, "observed", say)];
-  const words = op.api === null ? say("ui.dispatch.no-api") : say("ui.dispatch.api", { name: op.api });
+  const unheard = say(range === null ? "ui.dispatch.no-api" : "ui.dispatch.unheard");
+  const words = op.api === null ? unheard : say("ui.dispatch.api", { name: op.api });
   return [stop("start", words, text, "observed", say)];
 }
 
