@@ -6,6 +6,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from .conftest import Open, run
+from .test_accessibility import violations
 from .test_layout import BOXES, moved
 
 SMALL = """\
@@ -261,3 +262,13 @@ def test_folded_iterations_say_how_many_they_are(open_page: Open) -> None:
     # How far it got depends on the machine: what is folded begins where the room for steps ends.
     assert int(count.inner_text().removeprefix("×")) > 0
     expect(count).to_have_attribute("title", re.compile(r"iterations 1000 to 1\d\d\d"))
+
+
+def test_axe_finds_nothing_in_the_open_timeline(open_page: Open) -> None:
+    page = open_page("/playground?lang=en", own=True, bypass_csp=True)
+    run(page, FULL + "x = torch.ones(2)\ng = x.cuda()\n")
+    expect(page.locator(".run-status")).to_contain_text("ran in")
+    page.keyboard.press("m")
+    page.locator(".ledger-rows button").first.click()
+    expect(page.locator(".ledger-life")).to_contain_text("made by line")
+    assert violations(page, ".player-timeline") == []

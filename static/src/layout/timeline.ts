@@ -131,8 +131,8 @@ export function lifePaths(life: Life, scale: Scale, top: number): LifePaths {
 }
 
 /** A copy as an arrow from the lane of one device to that of another. */
-export interface Arrow {
-  readonly copies: readonly TransferLife[];
+export interface Arrow<T extends TransferLife = TransferLife> {
+  readonly copies: readonly T[];
   readonly x: number;
   readonly from: number;
   readonly to: number;
@@ -141,8 +141,8 @@ export interface Arrow {
 }
 
 /** Arrows of all steps: copies of one step that go one way are one. `lanes` says where a device's lane lies. */
-export function arrowsOf(transfers: readonly TransferLife[], scale: Scale, lanes: ReadonlyMap<string, { readonly top: number; readonly bottom: number }>): Arrow[] {
-  const ways = new Map<string, TransferLife[]>();
+export function arrowsOf<T extends TransferLife>(transfers: readonly T[], scale: Scale, lanes: ReadonlyMap<string, { readonly top: number; readonly bottom: number }>): Arrow<T>[] {
+  const ways = new Map<string, T[]>();
   for (const copy of transfers) {
     const way = `${copy.step} ${copy.from} ${copy.to}`;
     const known = ways.get(way);

@@ -5,7 +5,7 @@
  * and `layout/timeline.ts`; the timeline says where it lies and what is in sight.
  */
 import { HOLDER_KINDS, type DeviceHoldings, type HolderKind } from "../layout/holdings";
-import type { TransferLife } from "../layout/lives";
+import type { Copy } from "../layout/transfers";
 import { heightOf, stackOf, together, type Field } from "../layout/stack";
 import type { Scale, Span } from "../layout/steps";
 import { arrowPath, arrowsOf, ROWS, type Arrow } from "../layout/timeline";
@@ -24,7 +24,7 @@ interface Course {
 
 export interface Whole {
   readonly holdings: readonly DeviceHoldings[];
-  readonly transfers: readonly TransferLife[];
+  readonly transfers: readonly Copy[];
   /** Lines with a note that data goes to and fro. */
   readonly fro: ReadonlySet<number>;
   readonly simulated: boolean;
@@ -100,7 +100,7 @@ export class Courses {
     return [svg("g", { class: "timeline-rules" }, ...floors)];
   }
 
-  arrows(scale: Scale): Arrow[] {
+  arrows(scale: Scale): Arrow<Copy>[] {
     if (this.courses.length < 2) return [];
     const lanes = new Map(
       this.courses.map(({ holdings, field }) => [holdings.device, { top: field.top + field.height * 0.35, bottom: field.top + field.height * 0.8 }]),
@@ -186,9 +186,10 @@ export class Courses {
   }
 }
 
-/** `x → y: 16 kB from cpu to cuda:0` */
-export function copyText(copy: TransferLife, say: Say): string {
+/** `x → y: 16 kB, cpu → cuda:0, pinned` */
+export function copyText(copy: Copy, say: Say): string {
   const unnamed = say("ui.memory.unnamed");
   const names = say("ui.devices.copy", { source: copy.sourceName ?? unnamed, target: copy.targetName ?? unnamed });
-  return `${names}: ${formatBytes(copy.nbytes)}, ${say("ui.devices.fromTo", { from: copy.from, to: copy.to })}`;
+  const marks = [copy.pinned ? say("ui.devices.pinned") : "", copy.nonBlocking ? "non_blocking" : ""].filter(Boolean);
+  return [`${names}: ${formatBytes(copy.nbytes)}`, say("ui.devices.fromTo", { from: copy.from, to: copy.to }), ...marks].join(", ");
 }

@@ -37,7 +37,8 @@ export class Ledger {
     this.root.append(this.sums, this.rest);
   }
 
-  show(state: State, focus: Focus): void {
+  /** `life`: the life of the storage that is followed, in words; empty when none is. */
+  show(state: State, focus: Focus, life: string): void {
     this.step = state.step;
     this.preview(null);
     const alive = [...state.storages.values()].filter((storage) => !storage.freed && storage.nbytes > 0 && storage.device !== "meta");
@@ -48,6 +49,7 @@ export class Ledger {
     const active = document.activeElement;
     const focused = active instanceof HTMLElement && this.rest.contains(active) ? active.dataset["storage"] : undefined;
     this.rest.replaceChildren(
+      ...(life === "" ? [] : [el("p", { class: "ledger-life" }, life)]),
       el("h3", {}, this.say("ui.ledger.alive", { n: alive.length })),
       alive.length === 0 ? el("p", { class: "mute" }, this.say("ui.ledger.nothing")) : el("ul", { class: "ledger-rows" }, ...rows),
       ...(more > 0 ? [el("p", { class: "mute" }, this.say("ui.memory.more", { n: more }))] : []),
@@ -123,8 +125,6 @@ export class Ledger {
       const line = el("button", { type: "button", class: "copy-line" }, say("ui.devices.line", { line: copy.line ?? "–" }));
       line.addEventListener("click", () => goTo(line, copy.step));
       const marks = [
-        copy.pinned ? el("span", { class: "pill" }, say("ui.devices.pinned")) : null,
-        copy.nonBlocking ? el("span", { class: "pill" }, "non_blocking") : null,
         copy.line !== null && this.fro.has(copy.line) ? el("span", { class: "pill pill-fro" }, say("ui.devices.fro")) : null,
       ];
       return el("li", { "aria-current": copy.step === state.step ? "step" : null }, el("p", {}, copyText(copy, say), ...marks, line), el("p", { class: "mute" }, this.residence(copy, state)));

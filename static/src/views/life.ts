@@ -40,7 +40,8 @@ export class LifeRow {
   ) {
     this.buttons = { previous: this.button("previous"), next: this.button("next") };
     this.name = el("div", { class: "timeline-life-name", role: "group" }, this.badge, this.buttons.previous, this.buttons.next);
-    this.hint = el("span", { class: "life-hint" }, say("ui.timeline.noLife"));
+    const hint = say("ui.timeline.noLife");
+    this.hint = el("div", { class: "life-hint", title: hint }, el("span", {}, hint));
     this.describe();
   }
 
@@ -75,10 +76,10 @@ export class LifeRow {
     pick(this.name, { storage: life.storage, tensor: null, index: null });
   }
 
-  /** What there is to say of the life at a step: whether it is there, written, shared. */
-  tip(): string {
+  /** When it was made, written, shared and freed, in words; empty while nothing is followed. */
+  words(): string {
     const { life, say } = this;
-    if (life === null) return say("ui.timeline.noLife");
+    if (life === null) return "";
     const line = (step: number): number => this.outline.steps[step - 1]?.line ?? 0;
     const lines = (steps: readonly number[]): string[] => [...new Set(steps.map((step) => String(line(step))))];
     const parts = [say("ui.life.born", { storage: `S${life.storage}`, line: line(life.born), n: life.nbytes, device: life.device })];
@@ -102,7 +103,7 @@ export class LifeRow {
 
   private describe(): void {
     const { life } = this;
-    const tip = this.tip();
+    const tip = this.words() || this.say("ui.timeline.noLife");
     this.hint.hidden = life !== null;
     this.badge.replaceChildren(life === null ? "–" : storageBadge(life.storage, this.colours.get(life.storage) ?? 0));
     this.name.title = tip;

@@ -113,7 +113,7 @@ export class TimelineView extends StepsView {
     this.usage.textContent = this.messages.text("ui.timeline.usage", { devices: devices.join(" · ") || formatBytes(0) });
     if (this.read === null || this.focus === null) return;
     this.read.life.show(state, this.focus);
-    if (this.open) this.read.ledger.show(state, this.focus);
+    if (this.open) this.list();
   }
 
   settle(): void {
@@ -131,7 +131,12 @@ export class TimelineView extends StepsView {
     this.open = open;
     this.layOut();
     if (this.available > 0) this.draw();
-    if (open && this.state !== null && this.focus !== null) this.read?.ledger.show(this.state, this.focus);
+    if (open) this.list();
+  }
+
+  private list(): void {
+    if (this.read === null || this.state === null || this.focus === null) return;
+    this.read.ledger.show(this.state, this.focus, this.read.life.words());
   }
 
   /** To the previous or next write of the storage that is followed. */
@@ -285,7 +290,7 @@ export class TimelineView extends StepsView {
       const text = el("span", { class: "fold-count", title: words }, `×${last - first + 1}`);
       text.style.left = `${from * column}px`;
       text.style.width = `${width}px`;
-      text.style.top = `${this.rows.top + 1}px`;
+      text.style.top = `${this.rows.top + (LAYERS.length - 1) * this.rows.track}px`;
       return [text];
     });
   }
