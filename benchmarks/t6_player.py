@@ -121,6 +121,9 @@ def _steps(server: Server, tab: Page) -> Iterator[Figure]:
     jumps = ["Home", "End"]
     tab.evaluate(STEP, jumps)
     yield figure("a jump over the whole trace: work", "ms", tab.evaluate(STEP, jumps * 15)["work"])
+    tab.keyboard.press("m")
+    tab.evaluate(STEP, ["ArrowLeft"] * 20)
+    yield from _both("a step back, all that is alive listed", tab.evaluate(STEP, ["ArrowLeft"] * STEPS))
 
 
 def _both(what: str, times: Any) -> Iterator[Figure]:

@@ -3,7 +3,7 @@
  *
  * One pass over a whole trace that only looks again at what an event touched, so that thousands of steps
  * take milliseconds. Which nodes of the graph are alive is counted, not searched: it has no cycles.
- * `kindOf` says the same of one storage of one state. No DOM, no colour.
+ * `kindsAt` says the same of the storages of one state. No DOM, no colour.
  */
 import type { Outline } from "../model/outline";
 import { UNNAMED_HOLDERS, type State, type StorageNow } from "../model/state";
@@ -63,12 +63,14 @@ export function holdingsOf(trace: Trace, outline: Outline): DeviceHoldings[] {
   });
 }
 
-/** What keeps a storage at a state. */
-export function kindOf(state: State, storage: StorageNow): HolderKind {
-  const found = new Set(storage.heldBy.map(kindOfHolder));
+/** What keeps a storage, of all storages of a state. */
+export function kindsAt(state: State): (storage: StorageNow) => HolderKind {
   const grads = new Set([...state.tensors.values()].map(({ grad }) => grad));
-  if (storage.tensors.some((id) => grads.has(id))) found.add("gradient");
-  return PRECEDENCE.find((kind) => found.has(kind)) ?? "other";
+  return ({ heldBy, tensors }) => {
+    const found = new Set(heldBy.map(kindOfHolder));
+    if (tensors.some((id) => grads.has(id))) found.add("gradient");
+    return PRECEDENCE.find((kind) => found.has(kind)) ?? "other";
+  };
 }
 
 function kindOfHolder(holder: string): HolderKind {

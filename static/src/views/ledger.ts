@@ -2,7 +2,7 @@
  * Where the memory is at a step: what each kind of holder keeps, every storage alive with who holds it,
  * and the copies between devices so far. It stands beside the open timeline.
  */
-import { HOLDER_KINDS, kindOf, type DeviceHoldings, type HolderKind } from "../layout/holdings";
+import { HOLDER_KINDS, kindsAt, type DeviceHoldings, type HolderKind } from "../layout/holdings";
 import type { Copy, Traffic } from "../layout/transfers";
 import { formatBytes } from "../model/messages";
 import type { Focus, State, StorageNow } from "../model/state";
@@ -43,7 +43,8 @@ export class Ledger {
     this.preview(null);
     const alive = [...state.storages.values()].filter((storage) => !storage.freed && storage.nbytes > 0 && storage.device !== "meta");
     alive.sort((a, b) => b.nbytes - a.nbytes || a.id - b.id);
-    const rows = alive.slice(0, MOST_ROWS).map((storage) => this.row(state, storage, focus));
+    const kindOf = kindsAt(state);
+    const rows = alive.slice(0, MOST_ROWS).map((storage) => this.row(storage, kindOf(storage), focus));
     const more = alive.length - rows.length;
     // What had the keyboard has it again in the new list.
     const active = document.activeElement;
@@ -91,9 +92,8 @@ export class Ledger {
     return el("span", {}, device, pretends ? el("span", { class: "pill simulated", title: this.say("ui.devices.note") }, this.say("ui.simulated")) : null);
   }
 
-  private row(state: State, storage: StorageNow, focus: Focus): HTMLElement {
+  private row(storage: StorageNow, kind: HolderKind, focus: Focus): HTMLElement {
     const { say } = this;
-    const kind = kindOf(state, storage);
     const several = this.holdings.length > 1;
     const button = el(
       "button",
