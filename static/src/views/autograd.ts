@@ -22,6 +22,8 @@ export interface EdgePicture {
 }
 
 const HEAD = 9; // length of an arrowhead
+/** Nodes in the list, the newest; how many more there are is said. */
+const MOST_LISTED = 400;
 
 export class AutogradView implements View {
   private readonly warning = el("button", { type: "button", class: "pill pill-warning" });
@@ -188,8 +190,10 @@ export class AutogradView implements View {
     const { state, say } = this;
     if (state === null) return;
     const items = [...this.facts.values()].filter((facts) => facts.step <= state.step && state.nodes.has(facts.id));
+    const left = items.length - MOST_LISTED;
     this.list.replaceChildren(
-      ...items.map((facts) => {
+      ...(left > 0 ? [el("li", { class: "mute" }, say("ui.graph.omitted", { n: left }))] : []),
+      ...items.slice(-MOST_LISTED).map((facts) => {
         const targets = facts.event.next_functions.flatMap(([id]) => (id === null ? [] : this.titleOf(id)));
         const button = el("button", { type: "button" }, describe(facts, state.nodes.get(facts.id) ?? null, state, say));
         button.addEventListener("click", () => pick(button, { node: facts.id }));
