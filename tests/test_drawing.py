@@ -256,3 +256,25 @@ def test_a_graph_that_cannot_be_laid_out_leaves_the_trace_as_it_was(trace_of, mo
 
     assert draw(trace).graph is None
     assert draw(trace).steps == trace.steps
+
+
+def crossings(graph):
+    """Pairs of pieces of two edges that cross each other, where they are not the same edge's."""
+    pieces = [(i, a, b) for i, e in enumerate(graph.edges) for a, b in itertools.pairwise(e.points)]
+
+    def side(a, b, c):
+        return (b[0] - a[0]) * (c[1] - a[1]) - (b[1] - a[1]) * (c[0] - a[0])
+
+    def cross(a, b, c, d):
+        return side(a, b, c) * side(a, b, d) < 0 and side(c, d, a) * side(c, d, b) < 0
+
+    return sum(i != j and cross(a, b, c, d) for (i, a, b), (j, c, d) in itertools.combinations(pieces, 2))
+
+
+@pytest.mark.parametrize(
+    ("program", "most"),
+    [(MLP, 0), (RESIDUAL, 12), (SHARED, 2), (RECURRENT, 0)],
+    ids=["mlp", "residual", "shared", "recurrent"],
+)
+def test_edges_cross_as_seldom_as_the_graph_lets_them(trace_of, program, most):
+    assert crossings(draw_graph(trace_of(program))) <= most

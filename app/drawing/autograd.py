@@ -83,6 +83,7 @@ def _observe(trace: Trace) -> tuple[dict[int, GraphNode], dict[int, int], dict[i
     nodes: dict[int, GraphNode] = {}
     steps: dict[int, int] = {}
     names: dict[int, str] = {}
+    of_module: dict[int, str] = {}
     views: dict[int, TensorView] = {}
     storages: dict[int, int] = {}
     held: dict[int, str] = {}
@@ -98,8 +99,10 @@ def _observe(trace: Trace) -> tuple[dict[int, GraphNode], dict[int, int], dict[i
             elif event.kind == "held" and event.holders:
                 held[event.storage] = event.holders[0]
             elif event.kind == "names":
+                known = of_module if event.frame == 0 else names
                 for path, tensor in event.paths.items():
-                    names.setdefault(tensor, path)
+                    known.setdefault(tensor, path)
+    names |= of_module
     for leaf in (node.variable for node in nodes.values() if node.variable is not None):
         if leaf not in names and (holder := held.get(storages.get(leaf, -1))) is not None:
             names[leaf] = holder

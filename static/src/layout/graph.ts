@@ -25,13 +25,16 @@ export interface NodeFacts {
 export function nodesOf(trace: Trace): ReadonlyMap<number, NodeFacts> {
   const found = new Map<number, NodeFacts>();
   const names = new Map<number, string>();
+  const globals = new Map<number, string>();
   const storages = new Map<number, number>();
   const held = new Map<number, string>();
   const plain = new Map(trace.comparison.nodes.map(({ node, name }) => [node, name] as const));
   trace.steps.forEach((step, i) => {
     for (const event of step.events) {
       if (event.kind === "names") {
-        for (const [path, id] of Object.entries(event.paths)) if (!names.has(id)) names.set(id, path);
+        // Of the module rather than of a function: `net.head.bias`, not `self.bias`.
+        const known = event.frame === 0 ? globals : names;
+        for (const [path, id] of Object.entries(event.paths)) if (!known.has(id)) known.set(id, path);
       }
       // A leaf that only an optimizer or a closure leads to is called as that reaches it.
       if (event.kind === "tensor" && event.storage !== null) storages.set(event.id, event.storage);
@@ -51,7 +54,7 @@ export function nodesOf(trace: Trace): ReadonlyMap<number, NodeFacts> {
     }
   });
   for (const [id, node] of found) {
-    if (node.event.variable !== null) found.set(id, { ...node, leafName: names.get(node.event.variable) ?? held.get(storages.get(node.event.variable) ?? -1) ?? null });
+    if (node.event.variable !== null) found.set(id, { ...node, leafName: globals.get(node.event.variable) ?? names.get(node.event.variable) ?? held.get(storages.get(node.event.variable) ?? -1) ?? null });
   }
   return found;
 }
