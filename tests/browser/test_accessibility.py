@@ -10,11 +10,14 @@ from .conftest import ROOT, Open, Watch
 
 AXE = (ROOT / "node_modules" / "axe-core" / "axe.min.js").read_text()
 TAGS = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"]
-# A graph that is zoomed out has small targets; the list beside it is the same at full size (2.5.8, equivalent).
+# A graph zoomed out has small targets; the list beside it has the same at full size (2.5.8, equivalent).
+# What a picture with a name of its own is made of is not read, and would take axe a minute.
 RUN = """async ([where, tags]) => {
-  const { violations } = await axe.run(where, { resultTypes: ['violations'], runOnly: tags });
-  for (const each of violations) if (each.id === 'target-size') {
-    each.nodes = each.nodes.filter(({ element, target }) => document.querySelector(target.join(' '))?.closest('.viewport') == null);
+  const context = { include: [where], exclude: ['.chart-picture > *'] };
+  const { violations } = await axe.run(context, { resultTypes: ['violations'], runOnly: tags });
+  const zoomed = target => document.querySelector(target.join(' '))?.closest('.viewport');
+  for (const each of violations.filter(({ id }) => id === 'target-size')) {
+    each.nodes = each.nodes.filter(({ target }) => !zoomed(target));
   }
   return violations.flatMap(({ id, nodes }) => nodes.map(({ target, any, all, none }) =>
     `${id} at ${target.join(' ')}: ${(any[0] ?? all[0] ?? none[0])?.message}`));
@@ -83,9 +86,8 @@ SHEETS = {"t": ".text-sheet tbody tr", "a": ".analyse-sheet .main-svg", "?": "di
 """Keys that open a sheet, and what is there once it is ready."""
 
 
-@pytest.mark.parametrize("language", ["en", "zh"])
-def test_axe_finds_nothing_in_panels_and_sheets(open_page: Open, language: str) -> None:
-    page = open_page(f"/playground?lang={language}&example=mlp#step=9", bypass_csp=True)
+def test_axe_finds_nothing_in_the_panels_of_a_page(open_page: Open) -> None:
+    page = open_page("/playground?lang=en&example=mlp#step=9", bypass_csp=True)
     found: dict[str, list[str]] = {}
     body = page.locator(".changes-body")
     for lens in "vbwk":
@@ -94,17 +96,21 @@ def test_axe_finds_nothing_in_panels_and_sheets(open_page: Open, language: str) 
         body.press(lens)
     body.press("e")
     found["operations"] = violations(page, ".player-code")
+    assert not {name: each for name, each in found.items() if each}
+
+
+def test_axe_finds_nothing_in_the_sheets_of_a_page(open_page: Open) -> None:
+    page = open_page("/playground?lang=zh&example=mlp#step=9", bypass_csp=True)
+    found: dict[str, list[str]] = {}
     for key, ready in SHEETS.items():
-        body.press(key)
+        page.locator(".changes-body").press(key)
         page.locator(ready).first.wait_for()
         found[key] = violations(page, "dialog")
         page.keyboard.press("Escape")
         page.locator("dialog").wait_for(state="detached")
-    for opener in (".share-button", ".compare-button"):
-        page.locator(opener).click()
-        page.locator("dialog").wait_for()
-        found[opener] = violations(page, "dialog")
-        page.keyboard.press("Escape")
+    page.locator(".share-button").click()
+    page.locator("dialog").wait_for()
+    found["share"] = violations(page, "dialog")
     assert not {name: each for name, each in found.items() if each}
 
 
