@@ -45,12 +45,24 @@ function keepPlaceInLanguage(): void {
   }
 }
 
+/** The link over the header leads to the content, and leaves the place in the address as it is. */
+function skipInPlace(): void {
+  const main = document.getElementById("main");
+  document.querySelector(".skip-link")?.addEventListener("click", (event) => {
+    if (main === null) return;
+    event.preventDefault();
+    main.tabIndex = -1;
+    main.focus();
+  });
+}
+
 /**
  * Sets up the header: its button for light and dark, and its links to the other language. What was
  * chosen before, `theme.ts` has applied.
  */
 export function setUpFrame(): void {
   keepPlaceInLanguage();
+  skipInPlace();
   const root = document.documentElement;
   const button = document.getElementById("theme");
   if (button === null) return;

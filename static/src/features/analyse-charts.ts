@@ -19,7 +19,7 @@ export function memoryChart(holdings: DeviceHoldings, outline: Outline, step: nu
   const { device, kinds, total, within, peak } = holdings;
   const steps = total.map((_, i) => i);
   const used = HOLDER_KINDS.filter((kind) => kinds[kind].some((bytes) => bytes > 0));
-  const name = (kind: HolderKind): string => say(`ui.analyse.kind.${kind}`);
+  const name = (kind: HolderKind): string => say(`ui.held.${kind}`);
   return {
     summary: say("ui.analyse.memorySummary", { device, steps: total.length - 1, bytes: peak.bytes, step: peak.step, end: total.at(-1) ?? 0 }),
     table: () => ({

@@ -11,6 +11,7 @@ const KEYS: readonly (readonly [string, string])[] = [
   ["4", "device"],
   ["Space", "play"],
   ["↑ ↓", "lines"],
+  ["← ↑ ↓ →", "cells"],
   ["?", "help"],
 ];
 
