@@ -114,6 +114,15 @@ def test_axe_finds_nothing_in_the_sheets_of_a_page(open_page: Open) -> None:
     assert not {name: each for name, each in found.items() if each}
 
 
+def test_axe_finds_nothing_in_two_programs_side_by_side(open_page: Open) -> None:
+    page = open_page("/playground?lang=en#step=9", bypass_csp=True)
+    page.get_by_role("button", name="Compare", exact=True).click()
+    assert violations(page, "dialog") == []
+    page.get_by_role("dialog").get_by_role("button", name="with the fix").click()
+    page.locator(".compare-slider[data-marked=all]").wait_for()
+    assert violations(page, ".compare") == []
+
+
 def test_axe_is_listened_to(open_page: Open) -> None:
     page = open_page("/about?lang=en", bypass_csp=True)
     page.evaluate("""() => document.querySelector('h1').insertAdjacentHTML('afterend',

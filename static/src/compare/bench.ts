@@ -165,7 +165,7 @@ export class Bench {
     this.timer = setInterval(() => {
       this.go(this.row + 1);
       if (this.row >= (this.pair?.rows.length ?? 0)) this.pause();
-    }, PLAY_MS);
+    }, PLAY_MS / this.controls.speed);
     this.show();
   }
 
