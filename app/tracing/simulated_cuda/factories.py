@@ -128,6 +128,8 @@ class _Makers:
             with torch_private.without_dispatch():
                 made = original(*args, **kwargs)
             machine.labels.put(made, place)
+            if requires_grad and not (made.is_floating_point() or made.is_complex()):
+                raise RuntimeError("Only Tensors of floating point and complex dtype can require gradients")
             out = torch.ops.aten.lift_fresh.default(made)
             return out.requires_grad_() if requires_grad else out
         with machine.making_on(place):
