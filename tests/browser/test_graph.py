@@ -6,6 +6,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from .conftest import Open, run
+from .test_accessibility import violations
 
 CHAIN = """import torch
 
@@ -173,3 +174,15 @@ def test_modules_are_folded_and_open_into_pictures_of_their_own(open_page: Open)
     fold.click()
     expect(page.locator(".graph .node[data-fold]")).to_have_count(0)
     expect(titles.filter(has_text="ReluBackward0")).to_have_count(6)
+
+
+def test_axe_finds_nothing_in_the_graph_with_its_panels_open(open_page: Open) -> None:
+    page = playground(open_page, STALE + "y.sum().backward\n" + CHAIN.partition("\n")[2], bypass_csp=True)
+    page.get_by_role("button", name="Next node of the backward pass").click()
+    page.locator(".node-title", has_text="ExpBackward0").first.click()
+    assert violations(page, ".graph") == []
+    page.get_by_role("button", name="Close the details").click()
+    run(page, NET)
+    expect(page.locator(".graph .node[data-fold]")).to_have_count(6)
+    page.locator(".graph .node[data-fold] button").first.press("Enter")
+    assert violations(page, ".graph") == []

@@ -92,7 +92,9 @@ class BackwardBar implements Extra {
     const own = events.slice(events.length - ((this.ends[state.step - 1] ?? 0) - step.first_event));
     if (!own.some(({ kind }) => kind === "ran")) return [];
     const nodes = new Map([...this.graph.facts].map(([id, { event }]) => [id, event] as const));
-    return turnsOf(trace, own, nodes, (tensor) => state.tensors.get(tensor)?.gradFn ?? null);
+    const turns = turnsOf(trace, own, nodes, (tensor) => state.tensors.get(tensor)?.gradFn ?? null);
+    // A line of the program's own backward or hook is within a pass, and shows none of it by itself.
+    return turns.some(({ received }) => received.length > 0) ? turns : [];
   }
 
   /** Marks boxes and edges: whose turn it is, who had theirs, who waits. */
