@@ -5,6 +5,7 @@ from playwright.sync_api import Locator, Page, Route, expect
 
 from .conftest import Open, Watch
 from .conftest import run as start
+from .test_accessibility import violations
 
 NESTED = """\
 import torch
@@ -242,6 +243,18 @@ def test_an_error_in_a_called_function_is_told_at_the_line_and_at_its_calls(open
     error.get_by_role("button", name="Go to line 8, the call").click()
     expect(page.locator(".line.now .line-source")).to_have_text("    return inner(a, a).relu()")
     expect(error).to_be_visible()
+
+
+def test_axe_finds_nothing_in_opened_lines_calls_and_the_code_editor(open_page: Open) -> None:
+    page = open_page("/playground?lang=en", bypass_csp=True, width=390, height=900)
+    run(page, LAYER)
+    for number in (9, 16, 17, 20):
+        page.get_by_role("button", name=f"Operations of line {number}").click()
+    press(page, "u i ArrowLeft")
+    assert violations(page, ".player-code") == []
+    page.get_by_role("button", name="Edit").click()
+    expect(page.locator(".editor-code")).to_be_visible()
+    assert violations(page, ".player-code") == []
 
 
 # ---- Editing
