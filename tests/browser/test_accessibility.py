@@ -104,7 +104,7 @@ def test_axe_finds_nothing_in_the_sheets_of_a_page(open_page: Open) -> None:
     found: dict[str, list[str]] = {}
     for key, ready in SHEETS.items():
         page.locator(".changes-body").press(key)
-        page.locator(ready).first.wait_for()
+        page.locator(ready).first.wait_for(timeout=30_000)
         found[key] = violations(page, "dialog")
         page.keyboard.press("Escape")
         page.locator("dialog").wait_for(state="detached")

@@ -15,7 +15,7 @@ GROUND = "() => document.querySelector('.chart-wide .main-svg').style.background
 
 def open_charts(page: Page) -> None:
     page.locator(".changes-body").press("a")
-    page.locator(DRAWN).first.wait_for()
+    page.locator(DRAWN).first.wait_for(timeout=30_000)
 
 
 def test_charts_come_on_demand_with_tables_zoom_and_png(open_page: Open) -> None:
@@ -70,5 +70,5 @@ def test_without_the_library_the_tables_say_the_same(open_page: Open, watch: Wat
     expect(sheet.locator(".chart-table table")).to_have_count(6)
     page.unroute("**/plotly.min.js*")
     sheet.get_by_role("button", name="重试").click()
-    page.locator(DRAWN).first.wait_for()
+    page.locator(DRAWN).first.wait_for(timeout=30_000)
     expect(sheet.get_by_role("status")).to_be_hidden()

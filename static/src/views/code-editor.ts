@@ -142,7 +142,7 @@ export class CodeSurface implements Surface {
       faults,
       LOOK,
       keymap.of(KEYS),
-      EditorView.contentAttributes.of({ "aria-label": hooks.label, "aria-description": hooks.keys }),
+      EditorView.contentAttributes.of({ "aria-label": hooks.label, "aria-description": hooks.keys, tabindex: "0" }),
       EditorView.domEventHandlers({ beforeinput: insertText }),
       EditorView.updateListener.of((update) => {
         if (update.docChanged) hooks.edited();
