@@ -4,11 +4,13 @@ import asyncio
 import json
 import re
 from collections.abc import AsyncIterator
+from dataclasses import replace
 
 import pytest
 from tensor_anatomy.errors import DeviceUnavailable, PoolBusy, SandboxRestarting, SandboxUnavailable
 from tensor_anatomy.schema.packing import unpack
 from tensor_anatomy.web import stream as stream_module
+from tensor_anatomy.web.runner import GpuStatus
 
 LIMIT = 64 * 1024
 
@@ -340,6 +342,22 @@ def test_the_documented_events_are_the_ones_that_are_sent():
 # ---- health, OpenAPI
 
 
+async def test_health_and_the_security_page_name_what_is_loosened_for_a_gpu(client, runner, monkeypatch):
+    layers = ("rlimits for cuda", "landlock for cuda", "seccomp for cuda")
+    gpu = GpuStatus(
+        state="ready", reason=None, profile="cuda", layers=("lifetime", *layers), loosened=layers, prepared=2
+    )
+    plain = runner.status()
+    monkeypatch.setattr(runner, "status", lambda: replace(plain, gpu=gpu))
+
+    assert (await client.get("/healthz")).json()["gpu"]["loosened"] == list(layers)
+    for language in ("en", "zh"):
+        page = (await client.get(f"/security?lang={language}")).text
+        assert all(f"<code>{layer}</code>" in page for layer in layers)
+    monkeypatch.setattr(runner, "status", lambda: plain)
+    assert "for cuda" not in (await client.get("/security")).text
+
+
 async def test_health_says_what_runs_and_how_busy_it_is(client, runner):
     body = (await client.get("/healthz")).json()
     assert body["status"] == "ok"
@@ -347,6 +365,7 @@ async def test_health_says_what_runs_and_how_busy_it_is(client, runner):
     assert body["sandbox"] == {"profile": "strict", "layers": ["rlimits", "landlock", "seccomp"]}
     assert body["devices"] == ["cpu"]
     assert body["queue"] == {"running": 1, "waiting": 0, "sandboxes": 2, "places": 32, "prepared": 0}
+    assert "gpu" not in body
     runner.unavailable = "seccomp is missing."
     response = await client.get("/healthz")
     assert response.status_code == 200
