@@ -22,6 +22,7 @@ import { ViewAnswerPicture } from "./viewing";
 
 const MOST_DIMENSIONS = 4;
 const ROOM = 6;
+const ROOM_IN_LINE = 4;
 
 export class WhatIfLens implements Lens {
   readonly root: HTMLElement;
@@ -195,9 +196,9 @@ export class WhatIfLens implements Lens {
     if (window === null || storage === null || tensor === null) return;
     const { bytes } = storage;
     const { dtype } = tensor.view;
-    const valueAt = (cell: number): string => {
+    const valueAt = (cell: number, room = ROOM): string => {
       const value = bytes === null ? null : readValue(bytes, cell * window.itemSize, tensor.view);
-      return value === null ? "" : shortText(value, dtype, ROOM);
+      return value === null ? "" : shortText(value, dtype, room);
     };
     const dims = view.shape.length;
     const empty = view.shape.includes(0);
@@ -217,7 +218,7 @@ export class WhatIfLens implements Lens {
     const rowOf = this.ring.slice(0, -1).reduce((n, i, d) => n * (view.shape[d] ?? 1) + i, 0);
     this.line.show({
       view, cells, cellSize: window.itemSize, address: storage.address, ring, mark: "mark-1",
-      text: (cell) => shorter(valueAt(cell)),
+      text: (cell) => shorter(valueAt(cell, ROOM_IN_LINE)),
       hot: () => false,
       above: dims > 0 ? jumpsAlong(view, dims - 1, this.ring) : [],
       below: dims > 1 ? jumpsAlong(view, dims - 2, this.ring) : [],
@@ -250,4 +251,4 @@ export class WhatIfLens implements Lens {
   }
 }
 
-const shorter = (text: string): string => (text.length <= 4 ? text : `${text.slice(0, 3)}…`);
+const shorter = (text: string): string => (text.length <= 5 ? text : `${text.slice(0, 4)}…`);
