@@ -420,6 +420,26 @@ def test_storages_are_listed_by_who_keeps_them(open_page: Open) -> None:
     expect(page.locator(".held-saved .holder")).to_have_text([re.compile(r"MulBackward0#\d+\.other")])
 
 
+def test_a_freed_storage_goes_after_a_few_steps_and_moves_nothing(open_page: Open) -> None:
+    lines = [
+        "import torch",
+        "x = torch.ones(3)",
+        "keep = torch.ones(2)",
+        "del x",
+        *(f"n = {i}" for i in range(5)),
+    ]
+    page = open_program(open_page, "\n".join(lines) + "\n")
+    freed = page.locator(".place.freed")
+    kept = page.locator(".place", has_text="keep")
+    box = kept.bounding_box()
+    expect(freed).to_be_hidden()
+    for _ in range(5):
+        page.get_by_role("button", name="Previous step").click()
+    expect(freed).to_be_visible()
+    expect(freed).to_contain_text("freed by line 4")
+    assert kept.bounding_box() == box
+
+
 def test_pointing_at_an_element_lights_the_code_that_made_its_tensors(open_page: Open) -> None:
     page = open_program(open_page, "import torch\nx = torch.arange(6.).reshape(2, 3)\ny = x.t()\nz = y[0]\n")
     page.locator(".place .cell").first.hover()
