@@ -19,6 +19,7 @@ from tensor_anatomy.explaining.compiler import break_kind
 from tensor_anatomy.messages import text_of
 from tensor_anatomy.schema import Compilation, CompiledRun, Environment, RunRequest, Trace
 from tensor_anatomy.schema.replay import sentences_of, step_line
+from tensor_anatomy.tracing import torch_private
 from tensor_anatomy.tracing.session import record_program
 
 from ..conftest import LIMITS, record
@@ -310,3 +311,15 @@ def test_inductor_says_at_once_that_the_sandbox_has_no_compiler() -> None:
         "error.denied-compiler",
         "error.denied-compiler.fix",
     ]
+
+
+def test_a_torch_without_the_places_we_listen_at_compiles_all_the_same() -> None:
+    def without() -> dict[str, Any]:
+        places = torch_private._COMPILER_PLACES
+        places.update({place: (module, "no_such_thing", lost) for place, (module, _, lost) in places.items()})
+        trace = record(PROGRAMS["a function"].source, limits=UNHURRIED)
+        return {"outcome": trace.outcome.kind, "told": len(compilations(trace)), **counted()}
+
+    answer = in_child(without, 120)
+
+    assert (answer["outcome"], answer["told"], answer["graphs"]) == ("finished", 0, 1)
