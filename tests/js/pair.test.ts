@@ -10,6 +10,7 @@ import { traced } from "./traced";
 
 const IN_PLACE = "import torch\nw = torch.ones(3, requires_grad=True)\ny = w.exp()\ns = y.sum()\ny.add_(1)\ns.backward()\n";
 const LOOP = (times: number): string => `import torch\nx = torch.zeros(2)\nfor i in range(${times}):\n    x = x + 1\n    x = x * 2\ny = x\n`;
+const LOSS = (added: string): string => `import torch\nw = torch.ones(4, requires_grad=True)\ntotal = 0\nfor i in range(2):\n    loss = (w * i).pow(2).sum()\n    total = total + ${added}\ndel loss\n`;
 const CUDA = "import torch\nx = torch.ones(2).to('cuda' if torch.cuda.is_available() else 'cpu')\ny = x * 2\n";
 const SOURCES = {
   view: ["import torch\nx = torch.arange(6.).reshape(2, 3)\nz = x.t()\ny = z.reshape(6)\ny[0] = 9\n", "cpu"],
@@ -26,6 +27,8 @@ const SOURCES = {
   device: [CUDA, "simulated-cuda"],
   strided: ["import torch\nx = torch.arange(6.).reshape(2, 3).t()\ny = x.view(6)  # flat\n", "cpu"],
   mended: ["import torch\nx = torch.arange(6.).reshape(2, 3).t()\ny = x.reshape(6)  # flat\n", "cpu"],
+  losses: [LOSS("loss"), "cpu"],
+  numbers: [LOSS("loss.item()"), "cpu"],
   grads: ["import torch\nw = torch.ones(2, requires_grad=True)\nl = (w * 2).sum()\nl.backward()\n", "cpu"],
   noGrads: ["import torch\nw = torch.ones(2, requires_grad=True)\nl = (w * 2).sum()\nprint(l.item())\n", "cpu"],
 } as const;
@@ -111,6 +114,14 @@ test("a gradient that only one side has, and text that only one side prints, are
   assert.match(text, /w\.grad exists only on the left/);
   assert.match(text, /They print different text\./);
   assert.match(said(both.differences(both.rows.length)), /freed what it saved, on the left only/);
+});
+
+test("a graph that only one side keeps is told, though no name differs but the total", () => {
+  const both = pair("losses", "numbers");
+  const last = both.differences(both.rows.length);
+  assert.match(said(last), /9 nodes of the graph are alive on the left, none on the right/);
+  assert.match(said(last), /B are alive on the left, \d+ B on the right/);
+  assert.match(said(both.summary()), /nodes? of the graph/);
 });
 
 test("a click on either side's step finds the row of both", () => {

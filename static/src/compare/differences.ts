@@ -36,6 +36,7 @@ export function differences(sides: Sides): readonly Difference[] {
     ...merged(both.flatMap((name) => attributes(name, left.get(name), right.get(name)))),
     ...both.flatMap((name) => values(name, sides, left.get(name), right.get(name))),
     ...nodes(sides),
+    ...totals(sides),
   ];
 }
 
@@ -220,6 +221,18 @@ function slots({ left, right, pairedLine }: Sides, what: "stale" | "freed"): Dif
     return [{ layer: "autograd", id: `ui.compare.fact.${what}`, args, names: [] }];
   };
   return [...only("left", mine, theirs), ...only("right", theirs, mine)];
+}
+
+/** How much of the graph, and how many bytes on all devices together, are alive. */
+function totals({ left, right }: Sides): Difference[] {
+  const bytes = (state: State): number => [...state.alive.values()].reduce((sum, each) => sum + each, 0);
+  const told = (layer: Layer, id: string, here: number, there: number): Difference[] => {
+    return here === there ? [] : [{ layer, id, args: { left: here, right: there }, names: [] }];
+  };
+  return [
+    ...told("autograd", "ui.compare.fact.nodes", left.nodes.size, right.nodes.size),
+    ...told("data", "ui.compare.fact.alive", bytes(left), bytes(right)),
+  ];
 }
 
 /** `(3, 4)` as Python writes it. */

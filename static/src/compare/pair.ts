@@ -21,7 +21,7 @@ export interface Sentence {
 const TOLD = 2;
 
 /** How much a fact says about why two programs part. */
-const WEIGHT: readonly string[] = ["shares", "stale", "only", "grad_fn", "dtype", "shape", "device", "requires_grad", "values"];
+const WEIGHT: readonly string[] = ["shares", "stale", "only", "nodes", "grad_fn", "dtype", "shape", "device", "requires_grad", "values"];
 
 export class Pair {
   readonly outlines: Readonly<Record<Side, Outline>>;
@@ -160,7 +160,11 @@ function codeLines(trace: Trace): string[] {
   return lines;
 }
 
-/** A fact again: of the same names, whatever its numbers now are. */
+/** Sums that go on growing apart: only that they began to differ is news. */
+const SUMS: ReadonlySet<string> = new Set(["ui.compare.fact.nodes", "ui.compare.fact.alive"]);
+
+/** The same fact again. */
 function keyOf({ id, args, names }: Difference): string {
+  if (SUMS.has(id)) return id;
   return JSON.stringify([id, names, args["attribute"], args["side"], args["left"], args["right"], args["count"], args["nodes"]]);
 }
