@@ -22,6 +22,8 @@ export function keptRows({ nodes }: Rung): number {
   return saved < 2 ? 0 : Math.ceil(saved / KEPT_PER_ROW);
 }
 
+const SAVING = "aten::detach";
+
 type Saved = GraphNode["saved"][number];
 
 export class Rungs {
@@ -43,7 +45,8 @@ export class Rungs {
     if (rung.kind === "call") return this.call(rung);
     const outputs = resultOf(rung.ops)?.outputs ?? [];
     const name = el("code", { class: "rung-text", title: rung.text }, rung.text);
-    const head = el("div", { class: "rung-head" }, name, ...outputs.slice(0, 2).map((output) => this.output(output, then)));
+    const named = ({ tensor }: RungOutput): boolean => then.tensors.get(tensor)?.names[0] !== undefined;
+    const head = el("div", { class: "rung-head" }, name, ...outputs.filter((output, index) => index === 0 || named(output)).map((output) => this.output(output, then)));
     const shown = rung.ops.slice(0, MOST_OPS);
     const kept = this.keeps(rung, then);
     const apart = keptRows(rung) > 0;
@@ -108,7 +111,9 @@ export class Rungs {
     row.append(el("span", {}, this.say("ui.ladder.keeps")));
     for (const each of saved) {
       const called = this.kept(each, ops, then);
-      words.push(called ?? (each.storage === null ? each.field : `S${each.storage}`));
+      const word = called ?? (each.storage === null ? each.field : `S${each.storage}`);
+      if (words.includes(word)) continue; // two nodes keep one tensor
+      words.push(word);
       if (called !== null) row.append(" ", el("code", {}, called));
       if (each.storage !== null) row.append(" ", this.badge(each.storage));
     }
@@ -116,21 +121,24 @@ export class Rungs {
     return row;
   }
 
-  /** The reader's word for a saved tensor: its name, the result, or the name of what it is a view of. */
-  private kept({ tensor, storage, field }: Saved, ops: readonly RungOp[], then: State): string | null {
+  /** The reader's word for a saved tensor: its name, the op of the piece that made it, or what it is a view of. */
+  private kept({ tensor, storage }: Saved, ops: readonly RungOp[], then: State): string | null {
     const name = (id: number | null): string | undefined => (id === null ? undefined : then.tensors.get(id)?.names[0]);
+    const maker = (id: number | null): RungOp | undefined => ops.findLast((op) => op.outputs.some((output) => output.tensor === id));
     // An output is saved as a detached tensor of its own.
-    const detached = ops.find((op) => op.name === "aten::detach" && op.outputs.some((output) => output.tensor === tensor));
-    const own = name(tensor) ?? name(detached?.inputs[0] ?? null);
+    const detached = maker(tensor)?.name === SAVING ? maker(tensor) : undefined;
+    const id = detached?.inputs[0] ?? tensor;
+    const own = name(tensor) ?? name(id);
     if (own !== undefined) return own;
-    if (detached !== undefined || field === "result") return this.say("ui.ladder.result");
-    const made = ops.findLast((op) => op.outputs.some((output) => output.tensor === tensor) && op.inputs.length > 0);
-    const base = name(made?.inputs[0] ?? null);
-    if (made !== undefined && base !== undefined) return this.say("ui.ladder.view-of", { name: base });
+    const made = maker(id);
+    const base = made?.verdicts.includes("view") === true ? name(made.inputs[0] ?? null) : undefined;
+    if (base !== undefined) return this.say("ui.ladder.view-of", { name: base });
+    if (made !== undefined) return made === resultOf(ops) && made.outputs[0]?.tensor === id ? this.say("ui.ladder.result") : `${made.name.replace(/^aten::|\..*$/g, "")}(…)`;
+    const scalar = storage === null ? null : (then.storages.get(storage)?.scalar ?? null);
+    if (scalar !== null) return scalar;
     const sharer = storage === null ? undefined : then.storages.get(storage)?.tensors.map(name).find((each) => each !== undefined);
     if (sharer !== undefined) return this.say("ui.ladder.view-of", { name: sharer });
-    const scalar = storage === null ? null : (then.storages.get(storage)?.scalar ?? null);
-    return scalar ?? (then.tensors.get(tensor ?? -1)?.origin?.code ?? null);
+    return then.tensors.get(tensor ?? -1)?.origin?.code ?? null;
   }
 
   private badge(storage: number): HTMLElement {
@@ -141,5 +149,5 @@ export class Rungs {
 
 /** The op that gave a piece its value: what is saved for backward is detached after it. */
 function resultOf(ops: readonly RungOp[]): RungOp | undefined {
-  return ops.findLast((op) => op.name !== "aten::detach" && op.outputs.length > 0) ?? ops.at(-1);
+  return ops.findLast((op) => op.name !== SAVING && op.outputs.length > 0) ?? ops.at(-1);
 }
