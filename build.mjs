@@ -6,7 +6,8 @@
 // It builds what exists. It does not install anything (tools/frontend.py does) and does not
 // check types (tsc does). Names carry no content hash: the server adds `?v=` to its links.
 import { build } from "esbuild";
-import { existsSync, mkdirSync, readFileSync, readdirSync, rmSync, copyFileSync, writeFileSync } from "node:fs";
+import subsetFont from "subset-font";
+import { existsSync, mkdirSync, readFileSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { basename, join } from "node:path";
 import { gzipSync } from "node:zlib";
 
@@ -21,10 +22,21 @@ const PAGES = ["home", "lesson", "playground"];
 // chosen before the first paint, which no module can do.
 const STANDALONE = ["embed", "theme"];
 
+// Of each font the letters and weights the pages use: half of what the packages hold. What a reader's
+// program has beyond them comes from the system's fonts, as Chinese does.
+const LETTERS = [
+  [0x20, 0x7e],
+  [0xa0, 0xff],
+]
+  .flatMap(([from, to]) => Array.from({ length: to - from + 1 }, (_, i) => String.fromCodePoint(from + i)))
+  .concat(..."–—‘’“”•…‹›€−×÷≤≥≠≈±←→↑↓₀₁₂₃₄₅₆₇₈₉")
+  .join("");
+const WEIGHTS = { wght: { min: 400, max: 700 } };
+
+// Code is set without ligatures, so their glyphs stay out; figures of equal width are a feature of the text.
 const FONTS = {
-  "inter.woff2": "node_modules/@fontsource-variable/inter/files/inter-latin-wght-normal.woff2",
-  "jetbrains-mono.woff2":
-    "node_modules/@fontsource-variable/jetbrains-mono/files/jetbrains-mono-latin-wght-normal.woff2",
+  "inter.woff2": { package: "inter", file: "inter-latin-wght-normal", noLayoutClosure: false },
+  "jetbrains-mono.woff2": { package: "jetbrains-mono", file: "jetbrains-mono-latin-wght-normal", noLayoutClosure: true },
 };
 
 const COMMON = {
@@ -97,7 +109,11 @@ async function buildPages() {
       await build({ ...COMMON, entryPoints: styles, outdir: DIST, external: ["*.woff2", "*.svg", "*.png"] }),
     );
   }
-  for (const [name, from] of Object.entries(FONTS)) copyFileSync(from, join(DIST, "fonts", name));
+  for (const [name, { package: from, file, noLayoutClosure }] of Object.entries(FONTS)) {
+    const font = readFileSync(`node_modules/@fontsource-variable/${from}/files/${file}.woff2`);
+    const cut = await subsetFont(font, LETTERS, { targetFormat: "woff2", variationAxes: WEIGHTS, noLayoutClosure });
+    writeFileSync(join(DIST, "fonts", name), cut);
+  }
   writeFileSync(join(DIST, "manifest.json"), `${JSON.stringify(manifest(results), null, 2)}\n`);
 }
 
