@@ -48,7 +48,7 @@ export function rowsOf(trace: Trace, outline: Outline, messages: Messages): read
       step,
       told,
       layers: told.layers.map(({ sentences }) => sentences.map(say).join(" ") || none),
-      remarks: [...told.error, ...told.names, ...told.notes].map(say),
+      remarks: [...told.error, ...told.compiled, ...told.names, ...told.notes].map(say),
       output: printed.join(""),
     };
   });

@@ -166,6 +166,7 @@ class TextSheet {
       code.append(el("p", { class: `text-remark remark-${kind}` }, name, " ", ...this.words(sentences)));
     };
     remark("error", told.error);
+    remark("compiled", told.compiled);
     remark("names", told.names);
     remark("note", told.notes);
     const layers = told.layers.map(({ layer, sentences }, i) => {

@@ -12,6 +12,8 @@ export interface Told {
   readonly layers: readonly { readonly layer: Layer; readonly sentences: readonly Sentence[] }[];
   /** Why it failed: where it was raised, and at the calls it came through. */
   readonly error: readonly Sentence[];
+  /** What the compiler did: a call of compiled code is one step. */
+  readonly compiled: readonly Sentence[];
   /** What its names did. */
   readonly names: readonly Sentence[];
   /** What was noticed on its line. */
@@ -22,11 +24,14 @@ export interface Told {
 export function toldOf(trace: Trace, outline: Outline, step: number): Told {
   const numbers = (step === 0 ? undefined : trace.said[step - 1]) ?? [];
   const said = numbers.flatMap((number) => trace.sentences[number] ?? []);
+  const beside = said.filter((each) => each.layer === null);
+  const byCompiler = (each: Sentence): boolean => each.id.startsWith("compiled.");
   const here = outline.steps[step - 1];
   return {
     layers: LAYERS.map((layer) => ({ layer, sentences: said.filter((each) => each.layer === layer) })),
     error: raising(trace, outline).includes(step) ? (trace.explanation?.sentences ?? []) : [],
-    names: said.filter((each) => each.layer === null),
+    compiled: beside.filter(byCompiler),
+    names: beside.filter((each) => !byCompiler(each)),
     notes: trace.notes.filter((note) => note.line === here?.line).map((note) => note.sentence),
   };
 }

@@ -34,21 +34,21 @@ export class Changes {
     const step = this.outline.steps[number - 1];
     if (step === undefined) return this.messages.text("ui.step.before");
     const say = ({ id, args }: Sentence): string => this.messages.text(id, args);
-    const { layers, error, names, notes } = toldOf(this.trace, this.outline, number);
+    const { layers, error, compiled, names, notes } = toldOf(this.trace, this.outline, number);
     const said = layers.map(({ layer, sentences }) => {
       const words = sentences.length > 0 ? sentences.map(say).join(" ") : this.messages.text("ui.changes.none");
       return `${this.messages.text(`ui.layer.${layer}`)}: ${words}`;
     });
     const place = this.messages.text("ui.step.of", { step: number, steps: this.outline.steps.length });
     const first = error.length === 0 ? "" : `${this.messages.text("ui.changes.error")}: ${error.map(say).join(" ")}`;
-    return [`${place}: ${step.text}.`, first, ...said, ...[...names, ...notes].map(say)].filter(Boolean).join(" ");
+    return [`${place}: ${step.text}.`, first, ...compiled.map(say), ...said, ...[...names, ...notes].map(say)].filter(Boolean).join(" ");
   }
 
   /** The rows. */
   list(step: number): HTMLElement {
     const lit = this.outline.steps[step - 1]?.lamps ?? [];
     const list = el("ul", { class: "changes" });
-    const { layers, error, names, notes } = toldOf(this.trace, this.outline, step);
+    const { layers, error, compiled, names, notes } = toldOf(this.trace, this.outline, step);
     for (const { layer, sentences } of layers) {
       const on = lit.includes(layer);
       if (this.brief && !on) continue;
@@ -62,6 +62,7 @@ export class Changes {
       const text = this.messages.text(step === 0 ? "ui.step.before" : "ui.changes.nothing");
       list.append(el("li", { class: "change unchanged" }, el("span", { class: "lamp-off" }), el("p", {}, text)));
     }
+    if (compiled.length > 0) list.prepend(this.remark("compiled", "", compiled));
     if (error.length > 0) list.prepend(this.remark("error", "✕", error));
     if (names.length > 0 && !this.brief) list.append(this.remark("names", "", names));
     for (const note of notes) list.append(this.remark("note", "!", [note]));
