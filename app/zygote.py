@@ -260,6 +260,9 @@ def rehearse() -> None:
     compiled = torch.compile(lambda x: x.sin() + 1, backend="aot_eager", dynamic=True)
     compiled(torch.ones(3, requires_grad=True)).sum().backward()
     torch._dynamo.reset()
+    torch._dynamo.utils.counters.clear()
+    # A program's first hook has the number it has in a process of its own.
+    torch.utils.hooks.RemovableHandle.next_id = 0
     threads = len(os.listdir("/proc/self/task"))
     if threads != 1:
         raise RuntimeError(f"{threads} threads in the process that forks; there must be one")

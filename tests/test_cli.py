@@ -219,7 +219,9 @@ def test_serve_demands_a_sandbox_when_told_to(monkeypatch, capsys):
     assert "no seccomp" in capsys.readouterr().err
 
 
-def test_serve_refuses_a_device_that_no_program_may_use(capsys):
+def test_serve_refuses_a_device_that_no_program_may_use(capsys, monkeypatch):
+    monkeypatch.setattr(os, "environ", dict(os.environ))
+
     assert cli.main(["serve", "--device", "cuda"]) == 2
     assert "cuda" in capsys.readouterr().err
 

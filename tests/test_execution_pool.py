@@ -164,6 +164,19 @@ async def test_nothing_of_a_run_is_left_for_the_next(pool: Pool) -> None:
     assert printed(trace) == "False False\n"
 
 
+async def test_a_program_finds_the_counters_of_a_process_of_its_own(pool: Pool) -> None:
+    source = """
+        import torch, torch._dynamo.utils
+        print(torch.ones(1, requires_grad=True).register_hook(lambda grad: grad).id)
+        print(torch.nn.Linear(1, 1).register_forward_hook(lambda *_: None).id)
+        print(sum(torch._dynamo.utils.counters.values(), start=torch._dynamo.utils.Counter()))
+        torch.compile(lambda a: a + 1, backend="eager")(torch.ones(1))
+        print(torch._dynamo.utils.counters["frames"]["total"])
+    """
+    told = printed(await pool.run(program(textwrap.dedent(source))))
+    assert told.split() == ["0", "1", "Counter()", "1"]
+
+
 async def test_a_program_holds_four_descriptors_and_no_secret(pool: Pool) -> None:
     source = """
         import os

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+import torch
 
 from .children import in_child
 from .lifetimes import died_in_plain_run
@@ -226,6 +227,7 @@ def program(case: str, x: str) -> str:
 def held_and_died(state_after: Callable[..., State], case: str) -> tuple[list[str], Any]:
     """Who is said to hold the tensor, and when it died in a plain run that lets go."""
     gc.freeze()
+    torch.utils.hooks.RemovableHandle.next_id = 0  # as in a process of its own
     storages = state_after(program(case, f"torch.ones({SIZE})"))["storages"].values()
     found = {tuple(s["held_by"]) for s in storages if s["nbytes"] == 4 * SIZE and not s["freed"]}
     let_go = CASES[case][2]
