@@ -308,6 +308,24 @@ def test_the_hint_for_a_saved_tensor_is_in_the_readers_words(why, write, hint):
     assert "or call backward() before line 4." in text
 
 
+@pytest.mark.parametrize(
+    ("uses", "asked", "node", "name"),
+    [
+        ("b = w.exp(); c = w.sin() * b; b += 1", "c", "MulBackward0", "b"),
+        (
+            "a = w.exp(); c = a * a; b = w.tan(); d = b.cos(); a.add_(1); b.add_(1)",
+            "d",
+            "CosBackward0",
+            "b",
+        ),
+    ],
+)
+def test_the_node_that_refuses_is_the_one_that_backward_comes_to_first(why, uses, asked, node, name):
+    _, text = why(f"import torch\nw = torch.ones(3, requires_grad=True)\n{uses}\n{asked}.sum().backward()\n")
+
+    assert f"needs {name} as it was when {node} saved it" in text
+
+
 def test_labels_of_a_wrong_dtype_are_converted_to_integers(why):
     _, text = why(f"import torch\na = torch.ones(2, 3)\nb = torch.tensor([0., 1.])\n{LOSS}\n")
 

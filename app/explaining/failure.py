@@ -9,7 +9,7 @@ import re
 from functools import cached_property
 from typing import Any
 
-from ..schema import Operand, SourceRange, TensorView, Trace
+from ..schema import Operand, SavedTensor, SourceRange, TensorView, Trace
 from .chronicle import Chronicle
 
 
@@ -219,7 +219,8 @@ class FailedCall:
             version: The version it is at.
             expected: The version it was saved at.
         """
-        best: tuple[int, tuple[int, int, int]] | None = None
+        behind = self.chronicle.reachable([self.grad_fn(tensor) for tensor in self.tensors])
+        found: dict[int, list[tuple[int, int, int]]] = {}
         for number, event in enumerate(self.chronicle.events[: self.moment]):
             if event.kind != "saved" or not event.stale or event.node not in self.chronicle.nodes:
                 continue
@@ -227,12 +228,28 @@ class FailedCall:
             if event.slot >= len(node.saved):
                 continue
             slot = node.saved[event.slot]
-            name = self.chronicle.node_name(event.node).removesuffix("0")
-            fits = (slot.version == expected) * 2 + (bool(node_name) and name.startswith(node_name)) * 4
+            fits = (slot.version == expected) * 2 + (event.node in behind) * 8
+            told = node_name.removesuffix("Backward")
+            fits += (told != "" and told in self._told_of(event.node, slot)) * 4
             fits += self.version_on(slot.storage) == version
-            if best is None or fits > best[0]:
-                best = (fits, (number, event.node, event.slot))
-        return best[1] if best else None
+            found.setdefault(fits, []).append((number, event.node, event.slot))
+        return self._first_to_run(found[max(found)]) if found else None
+
+    def _told_of(self, node: int, slot: SavedTensor) -> set[str]:
+        """What a message about a saved tensor may call the node behind it: the one that saved it, for its
+        own output, else the one that made the tensor, which a write in place replaces."""
+        made = None if slot.tensor is None else self.grad_fn(slot.tensor)
+        names = (self.chronicle.node_name(n) for n in (node, made) if n is not None)
+        return {name.removesuffix("0").removesuffix("Backward") for name in names}
+
+    def _first_to_run(self, found: list[tuple[int, int, int]]) -> tuple[int, int, int]:
+        """Of stale saved tensors, the one that a backward pass comes to first, where it refuses."""
+        later: set[int] = set()
+        for _, node, _ in found:
+            later.update(n for n in self.chronicle.reachable([node]) if n != node)
+        first = [each for each in found if each[1] not in later] or found
+        latest = max(node for _, node, _ in first)
+        return next(each for each in first if each[1] == latest)
 
     def version_on(self, storage: int | None) -> int | None:
         """The version counter of a storage's tensors when the call failed."""

@@ -270,7 +270,7 @@ class Playground {
       if (example !== null && this.example === example) this.player.place(step ?? this.player.steps);
       else await this.showRecorded(example, example?.src ?? null, step);
     } else if (source === null) this.complain(new Problem("unreadable-link", ""));
-    else if (sameProgram({ source, seed, device }, this.shown)) this.player.place(step ?? this.player.steps);
+    else if (this.player.trace !== null && sameProgram({ source, seed, device }, this.shown)) this.player.place(step ?? this.player.steps);
     else await this.showOwn({ source, seed, device }, step);
   }
 

@@ -229,6 +229,11 @@ def test_a_link_that_lost_a_part_says_so(open_page: Open) -> None:
     expect(page.get_by_role("alert")).to_contain_text("cannot be read")
 
 
+def test_a_link_with_an_empty_program_is_a_program(open_page: Open) -> None:
+    page = open_page("/playground?lang=en#code=")
+    expect(position(page)).to_have_text("Step 0 of 0")
+
+
 def test_where_run_is_off_a_shared_program_is_still_shown(open_page: Open, server: str) -> None:
     shared = open_page("/playground?lang=en")
     run(shared, SMALL)
