@@ -1,5 +1,5 @@
 /** Devices: what each holds, and every copy between them. With the CPU alone it is one line. */
-import { lanesOf, nextTransfer, storageColours, transfersUntil, type Lane } from "../layout/devices";
+import { lanesOf, storageColours, transfersUntil, type Lane } from "../layout/devices";
 import { livesOf, type Lives, type TransferLife } from "../layout/lives";
 import type { Focus, State } from "../model/state";
 import type { Trace } from "../schema/trace.gen";
@@ -91,9 +91,9 @@ export class DevicesView implements View {
   }
 
   private copyToCome(step: number): string {
-    const next = this.lanes.flatMap((lane) => (this.lives === null ? [] : (nextTransfer(this.lives, lane.device, step) ?? [])))[0];
+    const next = this.lives?.transfers.find((transfer) => transfer.step > step);
     if (next === undefined || next.line === null) return this.say("ui.devices.noneWill");
-    const name = next.sourceName ?? this.say("ui.memory.unnamed");
+    const { sourceName: name } = next;
     return this.say("ui.devices.willCopy", { line: next.line, name, n: next.nbytes, from: next.from, to: next.to });
   }
 

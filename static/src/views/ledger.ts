@@ -135,7 +135,7 @@ export class Ledger {
   private toCome(step: number): string {
     const next = this.traffic.copies.find((transfer) => transfer.step > step);
     if (next === undefined || next.line === null) return this.say("ui.devices.noneWill");
-    const name = next.sourceName ?? this.say("ui.memory.unnamed");
+    const { sourceName: name } = next;
     return this.say("ui.devices.willCopy", { line: next.line, name, n: next.nbytes, from: next.from, to: next.to });
   }
 

@@ -181,11 +181,10 @@ class LanePicture {
   private whatWillCome(step: number): string {
     const { lives, say } = this.whole;
     const transfer = nextTransfer(lives, this.lane.device, step);
-    if (transfer !== null && transfer.line !== null) {
-      const name = transfer.sourceName ?? say("ui.memory.unnamed");
-      return say("ui.memory.willCopy", { line: transfer.line, name, n: transfer.nbytes });
+    const first = lives.storages.find((storage) => storage.device === this.lane.device && storage.named && storage.born > step);
+    if (transfer !== null && transfer.line !== null && transfer.step <= (first?.born ?? transfer.step)) {
+      return say("ui.memory.willCopy", { line: transfer.line, name: transfer.sourceName, n: transfer.nbytes });
     }
-    const first = lives.storages.find((storage) => storage.device === this.lane.device && storage.named);
     if (first === undefined || first.line === null) return say("ui.memory.nothing");
     return say("ui.memory.willMake", { line: first.line, n: first.nbytes });
   }
