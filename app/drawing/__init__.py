@@ -25,12 +25,12 @@ def draw(trace: Trace) -> Trace:
     """
     try:
         fx_graphs = draw_fx_graphs(trace)
-    except (graphlay.GraphlayError, LookupError):
+    except (graphlay.GraphlayError, LookupError, ValueError, RecursionError):
         log.exception("the compiled graphs of a trace could not be laid out")
         fx_graphs = ()
     try:
         graph = draw_graph(trace)
-    except (graphlay.GraphlayError, LookupError):
+    except (graphlay.GraphlayError, LookupError, ValueError, RecursionError):
         log.exception("the graph of a trace could not be laid out")
         graph = None
     return trace.model_copy(update={"graph": graph, "fx_graphs": fx_graphs})

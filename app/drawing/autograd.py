@@ -17,7 +17,10 @@ from ..schema import EdgeDrawing, GraphDrawing, GraphNode, NodeDrawing, TensorVi
 from .boxes import box_size
 from .folded import Engine, draw_folded
 from .layers import Placed, place
-from .spread import spread
+from .spread import effort, spread
+
+_MOST_EFFORT = 1_500_000
+"""For all parts of one picture; a part that is too much is left out."""
 
 MOST_NODES = 300
 """More boxes than this are not drawn; `omitted` says how many nodes that leaves out."""
@@ -52,10 +55,15 @@ def draw_graph(trace: Trace) -> GraphDrawing | None:
     known: dict[object, Placed] = {}
     top = width = 0.0
     spare = MOST_NODES - sum(len(part) for part in parts)
+    left = _MOST_EFFORT
     for part in parts:
         boxes, edges = spread(part, nodes, lambda i: trace.names[nodes[i].name] == _LEAF, len(part) + spare)
         spare = max(0, spare + len(part) - len(boxes))
         shape = (tuple(sizes[i] for i in boxes), tuple(edges))
+        if shape not in known:
+            left -= effort(len(boxes), edges)
+            if left < 0 and drawn_nodes:
+                break
         placed = known.get(shape) or _placed(*shape)
         known[shape] = placed
         for node_id, (x, y) in zip(boxes, placed.corners, strict=True):

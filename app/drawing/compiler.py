@@ -7,9 +7,13 @@ and is laid out once.
 
 from ..schema import EdgeDrawing, FxDrawing, FxGraph, FxNode, GraphDrawing, NodeDrawing, Trace
 from .layers import place
+from .spread import effort
 
 MOST_GRAPHS = 40
 MOST_NODES = 120
+_MOST_EDGES = 400
+_MOST_EFFORT = 600_000
+"""For all graphs of a trace. A graph that is too much is not drawn."""
 
 _TITLE_CHARACTER = 7.9
 _SMALL_CHARACTER = 6.9
@@ -34,22 +38,40 @@ def draw_fx_graphs(trace: Trace) -> tuple[FxDrawing, ...]:
     """
     drawn: list[FxDrawing] = []
     known: dict[Shape, GraphDrawing] = {}
+    left = _MOST_EFFORT
     for number, step in enumerate(trace.steps, 1):
         for event in step.events:
             if event.kind != "compiled":
                 continue
             for graph in event.graphs:
                 if len(drawn) < MOST_GRAPHS and len(graph.nodes) <= MOST_NODES:
-                    drawing = _draw(graph, number, known)
+                    shape = _shape(graph)
+                    if shape not in known:
+                        needed = _effort(shape)
+                        if needed > left:
+                            continue
+                        left -= needed
+                    drawing = _draw(graph, number, shape, known)
                     drawn.append(
                         FxDrawing(compilation=event.id, step=number, stage=graph.stage, drawing=drawing)
                     )
     return tuple(drawn)
 
 
-def _draw(graph: FxGraph, step: int, known: dict[Shape, GraphDrawing]) -> GraphDrawing:
+def _shape(graph: FxGraph) -> Shape:
     sizes = tuple(_size(node) for node in graph.nodes)
-    edges = tuple((each, number) for number, node in enumerate(graph.nodes) for each in node.inputs)
+    return sizes, tuple((each, number) for number, node in enumerate(graph.nodes) for each in node.inputs)
+
+
+def _effort(shape: Shape) -> int:
+    sizes, edges = shape
+    if len(edges) > _MOST_EDGES:
+        return _MOST_EFFORT + 1
+    return effort(len(sizes), [(user, used) for used, user in edges])
+
+
+def _draw(graph: FxGraph, step: int, shape: Shape, known: dict[Shape, GraphDrawing]) -> GraphDrawing:
+    sizes, edges = shape
     drawing = known.get((sizes, edges))
     if drawing is None:
         placed = place(sizes, edges)

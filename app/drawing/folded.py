@@ -12,11 +12,20 @@ from typing import Any, NamedTuple
 
 from ..schema import EdgeDrawing, FoldDrawing, FoldedDrawing, GraphNode, NodeDrawing, Trace
 from .boxes import fold_size
-from .folding import Group, Item, groups_of
-from .spread import spread
+from .folding import Group, Item, Patience, groups_of
+from .spread import effort, spread
 
 MOST_BOXES = 1_200
 """Boxes of all pictures together. What lies deeper stays behind the box of its fold."""
+
+_MOST_NODES = 12_000
+"""A graph of more nodes is not folded."""
+
+_MOST_MODULES = 12
+"""Modules around a node that count, from the outermost."""
+
+_MOST_EFFORT = 600_000
+"""For the pictures of all folds. What is too much stays behind the box of its fold."""
 
 _MOST_OF_ROUNDS = 240
 """The same where a loop builds a graph again and again: one round is like the other."""
@@ -52,6 +61,7 @@ class _Picture(NamedTuple):
 
 
 _EMPTY = _Picture(0, 0, (), ())
+_NOTHING = frozenset[int]()
 
 
 def draw_folded(
@@ -68,8 +78,11 @@ def draw_folded(
     Returns:
         The pictures; None when there is nothing to fold.
     """
+    if len(nodes) > _MOST_NODES:
+        return None
     items = _items(trace, nodes)
-    grouped = [(part, groups_of({node: items[node] for node in part})) for part in parts]
+    patience = Patience()
+    grouped = [(part, groups_of({node: items[node] for node in part}, patience)) for part in parts]
     if not any(groups for _, groups in grouped):
         return None
     return _Drawing(items, engine).whole(grouped)
@@ -80,7 +93,7 @@ def _items(trace: Trace, nodes: Mapping[int, GraphNode]) -> dict[int, Item]:
     return {
         i: Item(
             name=names[node.name],
-            modules=tuple(names[m] for m in node.modules),
+            modules=tuple(names[m] for m in node.modules[:_MOST_MODULES]),
             targets=tuple(dict.fromkeys(t for t, _ in node.next_functions if t is not None and t in nodes)),
             leaf=names[node.name] == "AccumulateGrad",
         )
@@ -95,6 +108,7 @@ class _Drawing:
         self._items = items
         self._engine = engine
         self._left = MOST_BOXES
+        self._effort = _MOST_EFFORT
         self._groups: list[tuple[Group, int, Mapping[int, int]]] = []
         """By number less one: a fold, the fold it is in, and which box stands for each node around it."""
         self._users: dict[int, list[int]] = {}
@@ -185,7 +199,7 @@ class _Drawing:
         boxes: Iterable[int],
         box_of: Mapping[int, int],
         members: Iterable[int],
-        outside: set[int] = set(),  # noqa: B006  # never changed
+        outside: set[int] | frozenset[int] = _NOTHING,
     ) -> _Picture:
         """Place boxes with the edges of what they stand for."""
         boxes, engine = list(boxes), self._engine
@@ -198,6 +212,10 @@ class _Drawing:
                     targets[source][target] = None
         around = {box: _Box(tuple((t, 0) for t in found)) for box, found in targets.items()}
         kept, links = spread(boxes, around, self._is_leaf, engine.most)  # type: ignore[arg-type]  # has edges
+        if outside is not _NOTHING:
+            self._effort -= effort(len(kept), links)
+            if self._effort < 0:
+                return _EMPTY
         placed = engine.place(tuple(self._size(box) for box in kept), tuple(links))
         drawn = [
             NodeDrawing(node=box, x=x, y=y, width=w, height=h, step=self._step(box))

@@ -43,26 +43,35 @@ class Group:
     groups: list["Group"] = field(default_factory=list)
 
 
-def groups_of(part: Mapping[int, Item]) -> list[Group]:
+class Patience:
+    """How much may be tried to find groups that fold without a circle; nodes that are looked at."""
+
+    def __init__(self, nodes: int = 200_000) -> None:
+        self.left = nodes
+
+
+def groups_of(part: Mapping[int, Item], patience: Patience | None = None) -> list[Group]:
     """The outermost groups of a part, with those inside them.
 
     Args:
         part: Nodes by id; `targets` outside of it are not looked at.
+        patience: Shared by the parts of a graph.
     """
+    patience = patience or Patience()
     users: dict[int, list[int]] = {}
     for node, item in part.items():
         for target in item.targets:
             users.setdefault(target, []).append(node)
     homes = {node: _home(node, part, users) for node in part}
     inner = sum(not item.leaf for item in part.values())
-    groups = _modules(list(part), 0, homes, part)
+    groups = _modules(list(part), 0, homes, part, patience)
     while (
         len(groups) == 1
         and sum(not part[n].leaf for n in groups[0].members) > _ALL * inner
         and groups[0].groups
     ):
         groups = groups[0].groups
-    return _with_chains(list(part), groups, part, users)
+    return _with_chains(list(part), groups, part, users, patience)
 
 
 def contents(members: Iterable[int], groups: list[Group]) -> dict[int, int]:
@@ -88,7 +97,11 @@ def _home(node: int, part: Mapping[int, Item], users: Mapping[int, list[int]]) -
 
 
 def _modules(
-    members: list[int], depth: int, homes: Mapping[int, tuple[str, ...]], part: Mapping[int, Item]
+    members: list[int],
+    depth: int,
+    homes: Mapping[int, tuple[str, ...]],
+    part: Mapping[int, Item],
+    patience: Patience,
 ) -> list[Group]:
     """Groups of the modules called at a depth."""
     by_module: dict[str, list[int]] = {}
@@ -100,11 +113,11 @@ def _modules(
         for together in _connected(inside, part):
             if len(together) < FEWEST and sum(not part[node].leaf for node in together) < FEWEST - 1:
                 continue
-            below = _modules(together, depth + 1, homes, part)
+            below = _modules(together, depth + 1, homes, part, patience)
             if len(below) == 1 and len(below[0].members) == len(together):
                 below = below[0].groups
             groups.append(Group("module", label, together, below))
-    return _acyclic(members, groups, part)
+    return _acyclic(members, groups, part, patience)
 
 
 def _connected(ids: list[int], part: Mapping[int, Item]) -> list[list[int]]:
@@ -135,7 +148,9 @@ def _connected(ids: list[int], part: Mapping[int, Item]) -> list[list[int]]:
     return list(found.values())
 
 
-def _acyclic(members: list[int], groups: list[Group], part: Mapping[int, Item]) -> list[Group]:
+def _acyclic(
+    members: list[int], groups: list[Group], part: Mapping[int, Item], patience: Patience
+) -> list[Group]:
     """The groups that can be folded together: none of them lies both before and behind another box."""
     groups = list(groups)
     while groups:
@@ -154,7 +169,8 @@ def _acyclic(members: list[int], groups: list[Group], part: Mapping[int, Item]) 
             TopologicalSorter(behind).prepare()
         except CycleError as error:
             folded = [box for box in error.args[1] if box < 0]
-            if not folded:  # no graph of autograd has one; a forged trace may say so
+            patience.left -= len(members)
+            if not folded or patience.left < 0:  # the first, only in a forged trace
                 return []
             groups.pop(-1 - min(folded))
             continue
@@ -163,11 +179,15 @@ def _acyclic(members: list[int], groups: list[Group], part: Mapping[int, Item]) 
 
 
 def _with_chains(
-    members: list[int], groups: list[Group], part: Mapping[int, Item], users: Mapping[int, list[int]]
+    members: list[int],
+    groups: list[Group],
+    part: Mapping[int, Item],
+    users: Mapping[int, list[int]],
+    patience: Patience,
 ) -> list[Group]:
     """The groups, here and inside, and the chains among what is in none."""
     for group in groups:
-        group.groups = _with_chains(group.members, group.groups, part, users)
+        group.groups = _with_chains(group.members, group.groups, part, users, patience)
     grouped = {node for group in groups for node in group.members}
     free = [node for node in members if node not in grouped]
     here = set(free)
@@ -186,7 +206,7 @@ def _with_chains(
             chain.append(after[chain[-1]])
         if len(chain) >= SHORTEST_CHAIN:
             chains.append(Group("chain", part[start].name, _with_own_leaves(chain, part, users)))
-    return _acyclic(members, [*groups, *chains], part)
+    return _acyclic(members, [*groups, *chains], part, patience)
 
 
 def _with_own_leaves(chain: list[int], part: Mapping[int, Item], users: Mapping[int, list[int]]) -> list[int]:

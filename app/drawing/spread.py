@@ -6,6 +6,7 @@ the layout engine time with the square of their length, so a part that has too m
 nodes stay.
 """
 
+from collections import Counter
 from collections.abc import Callable, Mapping
 from graphlib import CycleError, TopologicalSorter
 
@@ -16,6 +17,12 @@ MOST_USERS = 6
 
 MOST_CROSSED = 2_000
 """Columns that all edges of a part may cross in sum; 150 states in one stack cross 11,000, a second's."""
+
+MOST_EDGES = 700
+"""Edges in one picture: the engine takes half a minute for forty boxes that use forty others each."""
+
+_MOST_PARALLEL = 8
+"""Edges between the same two boxes, as of one tensor that is stacked with itself a thousand times."""
 
 Edges = list[tuple[int, int]]
 """Source and target, as places in the list of boxes."""
@@ -37,16 +44,33 @@ def spread(
     """
     while True:
         boxes, edges = _spread(part, nodes, is_leaf)
-        if len(part) < 2 or (len(boxes) <= most and _crossed(len(boxes), edges) <= MOST_CROSSED):
+        fits = len(boxes) <= most and len(edges) <= MOST_EDGES
+        if len(part) < 2 or (fits and _crossed(len(boxes), edges) <= MOST_CROSSED):
             return boxes, edges
         part = part[: len(part) * 4 // 5]
+
+
+def effort(count: int, edges: Edges) -> int:
+    """How long the layout engine takes for so many boxes with such edges; 150,000 is about a second.
+
+    Args:
+        count: Boxes.
+        edges: Between them, from users to what they use.
+    """
+    return len(edges) * (len(edges) + _crossed(count, edges))
 
 
 def _spread(
     part: list[int], nodes: Mapping[int, GraphNode], is_leaf: Callable[[int], bool]
 ) -> tuple[list[int], Edges]:
     inside = set(part)
-    pairs = [(s, t) for s in part for t, _ in nodes[s].next_functions if t in inside]
+    pairs: list[tuple[int, int]] = []
+    counts: Counter[tuple[int, int]] = Counter()
+    for source in part:
+        for target, _ in nodes[source].next_functions:
+            counts[source, target or 0] += target is not None
+            if target in inside and target != source and counts[source, target] <= _MOST_PARALLEL:
+                pairs.append((source, target))
     users: dict[int, set[int]] = {}
     for source, target in pairs:
         users.setdefault(target, set()).add(source)
@@ -76,7 +100,7 @@ def _crossed(count: int, edges: Edges) -> int:
         for box in TopologicalSorter(behind).static_order():
             column[box] = 1 + max((column[target] for target in behind[box]), default=-1)
     except CycleError:  # no graph of autograd has one; a forged trace may say so, and the engine copes
-        return 0
+        return 0 if len(edges) <= 2 * count else MOST_CROSSED + 1
     nearest: dict[int, int] = {}
     for source, target in edges:
         nearest[target] = min(nearest.get(target, count), column[source])

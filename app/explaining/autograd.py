@@ -254,7 +254,7 @@ def _hooks(moment: Moment) -> list[Sentence]:
     trace = moment.chronicle.trace
     said: list[Sentence] = []
     for event in moment.events:
-        if event.kind != "api" or (id := _HOOKS.get(trace.names[event.api])) is None:
+        if event.kind != "api" or not event.inputs or (id := _HOOKS.get(trace.names[event.api])) is None:
             continue
         tensor = event.inputs[0]
         name = moment.name(tensor)

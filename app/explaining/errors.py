@@ -54,6 +54,8 @@ _PROCESSES = re.compile(
     r"\b(subprocess|os\.(fork|exec\w*|spawn\w*|posix_spawn\w*|kill\w*)|multiprocessing|Process|Pool|Popen)\b"
 )
 
+_LONGEST_MESSAGE = 5_000
+
 _COMPILER = re.compile(r"[Ii]nductor|BackendCompilerFailed|CppCompile|torch_shm_manager")
 
 _WORKERS = re.compile(r"\bnum_workers\s*=\s*[1-9]")
@@ -91,7 +93,7 @@ def explain_failure(trace: Trace, chronicle: Chronicle) -> Explanation | None:
 
 def _judge(chronicle: Chronicle) -> tuple[str, Layer | None, Advice]:
     outcome = chronicle.trace.outcome
-    message, kind = outcome.message or "", (outcome.type or "").rsplit(".", 1)[-1]
+    message, kind = _message(outcome), (outcome.type or "").rsplit(".", 1)[-1]
     plain = FailedCall(chronicle, None)
     if outcome.reason == "denied":
         return _denied(outcome, chronicle.trace.source), None, Advice(None, ())
@@ -116,9 +118,14 @@ def _judge(chronicle: Chronicle) -> tuple[str, Layer | None, Advice]:
     return "python-error", None, Advice(None, (), told)
 
 
+def _message(outcome: Outcome) -> str:
+    """As much of the message as rules are held against: some take time with its square."""
+    return (outcome.message or "")[:_LONGEST_MESSAGE]
+
+
 def _denied(outcome: Outcome, source: str) -> str:
     """Which of the things that a sandbox refuses was asked for, as far as the exception and the line say."""
-    kind, message = (outcome.type or "").rsplit(".", 1)[-1], outcome.message or ""
+    kind, message = (outcome.type or "").rsplit(".", 1)[-1], _message(outcome)
     lines = source.splitlines()
     line = lines[outcome.line - 1] if outcome.line is not None and 0 < outcome.line <= len(lines) else ""
     if _COMPILER.search(f"{kind} {message}"):

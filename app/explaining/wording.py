@@ -5,6 +5,8 @@ from typing import Any
 
 from ..schema import Layer, Sentence
 
+_LONGEST = 2_000
+
 
 def say(layer: Layer | None, message_id: str, **args: Any) -> Sentence:
     """Make a sentence about a layer.
@@ -17,7 +19,14 @@ def say(layer: Layer | None, message_id: str, **args: Any) -> Sentence:
     Returns:
         The sentence.
     """
-    return Sentence(layer=layer, id=message_id, args=args)
+    return Sentence(layer=layer, id=message_id, args={name: _cut(value) for name, value in args.items()})
+
+
+def _cut(value: Any) -> Any:
+    """A name of megabytes would be in every sentence about it."""
+    if isinstance(value, str) and len(value) > _LONGEST:
+        return value[: _LONGEST - 1] + "…"
+    return [_cut(each) for each in value] if isinstance(value, list) else value
 
 
 def storage_label(storage: int) -> str:

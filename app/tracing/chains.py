@@ -12,7 +12,7 @@ from typing import Any
 
 import torch
 
-from .names import attribute_of, attributes_of, key_text
+from .names import attribute_of, attributes_of, dictionary_of, key_text
 from .reading import get_grad, get_hooks, get_is_leaf
 
 _Link = tuple[str, bool]
@@ -128,10 +128,7 @@ def _is_namespace_of(owner: Any, candidate: dict[Any, Any]) -> bool:
     if isinstance(owner, type):
         names = type.__dict__["__dict__"].__get__(owner)
         return len(names) == len(candidate) and names.keys() == candidate.keys()
-    try:
-        return object.__getattribute__(owner, "__dict__") is candidate
-    except AttributeError:
-        return False
+    return dictionary_of(owner, type(owner)) is candidate
 
 
 def _attribute(namespace: dict[Any, Any], child: Any) -> _Link:

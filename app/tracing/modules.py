@@ -3,15 +3,22 @@
 Read off the Python stack, so that nothing is hooked in and no module is held: a module's `_call_impl` has it
 as `self`. Named as the program reaches it: the root by a variable of the program, the rest by the modules
 around it. A module that no variable leads to has its class alone.
+
+None of the program's code is run for that: a module may have a class, a dictionary or keys of its own making.
 """
 
 import sys
 import weakref
 from typing import Any
 
+import torch
+
 from . import torch_private
+from .names import dictionary_of
 
 _MOST_FRAMES = 200
+_MOST_TEXT = 200
+_class_name = type.__dict__["__name__"].__get__
 
 
 class Modules:
@@ -38,7 +45,9 @@ class Modules:
                 break
             code = frame.f_code
             if code is called:
-                found.append(frame.f_locals.get("self"))
+                module = frame.f_locals.get("self")
+                if issubclass(type(module), torch.nn.Module):
+                    found.append(module)
             elif code.co_name == "<module>" and code.co_filename == self._program:
                 break
             frame = frame.f_back
@@ -57,7 +66,7 @@ class Modules:
         if known is not None and known[0]() is module:
             return known[1], known[2]
         name = _root(module, frame) if parent is None else _within(module, parent, path)
-        kind = type(module).__name__
+        kind = str.__str__(_class_name(type(module)))[:_MOST_TEXT]
         label = f"{name}: {kind}" if name else kind
         self._labels[id(module)] = (weakref.ref(module), name, label)
         return name, label
@@ -65,13 +74,17 @@ class Modules:
 
 def _root(module: Any, frame: Any) -> str:
     """The variable of the program that is the module."""
-    variables = {} if frame is None else frame.f_globals
-    return next((name for name, value in list(variables.items()) if value is module), "")
+    variables = [] if frame is None else list(dict.items(frame.f_globals))
+    return next((name for name, value in variables if value is module and type(name) is str), "")
 
 
 def _children(module: Any) -> dict[str, Any]:
-    children = object.__getattribute__(module, "__dict__").get("_modules")
-    return children if isinstance(children, dict) else {}
+    if not issubclass(type(module), torch.nn.Module):
+        return {}
+    children: Any = dict.get(dictionary_of(module, type(module)), "_modules")
+    if not issubclass(type(children), dict):
+        return {}
+    return {key: child for key, child in dict.items(children) if type(key) is str}
 
 
 def _within(module: Any, parent: Any, path: str) -> str:

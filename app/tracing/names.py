@@ -169,14 +169,14 @@ class Walk:
                 self.go(f"{path}[{i}]", item, depth + 1)
 
     def _module(self, path: str, module: Any, depth: int) -> None:
-        attributes = object.__getattribute__(module, "__dict__")
         kind = type(module)
+        attributes = dictionary_of(module, kind)
         for group in ("_parameters", "_buffers", "_modules"):
-            members = attributes.get(group)
-            if not isinstance(members, dict):
+            members: Any = dict.get(attributes, group)
+            if not issubclass(type(members), dict):
                 continue
             for position, (name, item) in enumerate(dict.items(members)):
-                if item is None:
+                if item is None or type(name) is not str:
                     continue
                 if issubclass(kind, _INDEXED) and not name.isidentifier():
                     inner = f"{path}[{position}]"
@@ -186,11 +186,11 @@ class Walk:
                     inner = attribute_of(path, name)
                 self.go(inner, item, depth + 1)
         for name, item in dict.items(attributes):
-            if name not in _OF_EVERY_MODULE and type(item) not in _PLAIN:
+            if type(name) is str and name not in _OF_EVERY_MODULE and type(item) not in _PLAIN:
                 self.go(attribute_of(path, name), item, depth + 1)
 
     def _optimizer(self, path: str, optimizer: Any, depth: int) -> None:
-        attributes = object.__getattribute__(optimizer, "__dict__")
+        attributes = dictionary_of(optimizer, type(optimizer))
         position: dict[int, str] = {}
         groups = attributes.get("param_groups")
         for g, group in enumerate(groups if isinstance(groups, list) else ()):
@@ -212,7 +212,7 @@ class Walk:
         if members.get("__module__") != self.program_module:
             return
         for name, item in list(members.items())[:MOST_ENTRIES]:
-            if name[:2] != "__" and type(item) not in _PLAIN and isinstance(name, str):
+            if type(name) is str and name[:2] != "__" and type(item) not in _PLAIN:
                 self.go(attribute_of(path, name), item, depth + 1)
 
     def _instance(self, path: str, value: Any, kind: type, depth: int) -> None:
@@ -228,14 +228,21 @@ def attribute_of(path: str, name: str) -> str:
     return f"getattr({path}, {key_text(name)})"
 
 
+def dictionary_of(value: Any, kind: type) -> dict[str, Any]:
+    """An object's own attributes; none where a class of the program answers for them with code of its own."""
+    for base in type.__dict__["__mro__"].__get__(kind):
+        found = type.__dict__["__dict__"].__get__(base).get("__dict__")
+        if found is not None:
+            own: Any = found.__get__(value) if type(found) is types.GetSetDescriptorType else None
+            return own if issubclass(type(own), dict) else {}
+    return {}
+
+
 def attributes_of(value: Any, kind: type) -> Iterator[tuple[str, Any]]:
     """Instance attributes, slots included, by the type's own descriptors."""
-    try:
-        attributes = object.__getattribute__(value, "__dict__")
-    except AttributeError:
-        attributes = None
+    attributes = dictionary_of(value, kind)
     if type(attributes) is dict:
-        yield from list(attributes.items())[:MOST_ENTRIES]
+        yield from [(name, item) for name, item in attributes.items() if type(name) is str][:MOST_ENTRIES]
     for base in kind.__mro__:
         slots = base.__dict__.get("__slots__", ())
         for name in (slots,) if isinstance(slots, str) else tuple(slots):
