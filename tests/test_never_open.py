@@ -153,7 +153,7 @@ async def test_a_launcher_that_cannot_be_started_opens_nothing() -> None:
 async def test_a_zygote_that_says_the_right_words_and_does_nothing_is_refused(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    async def never(*_: Any) -> None:
+    async def never(*_: Any, **__: Any) -> None:
         raise TimeoutError
 
     monkeypatch.setattr(client_module, "prove", never)

@@ -58,7 +58,7 @@ async def test_a_process_that_has_ended_is_not_watched():
 async def pool() -> AsyncIterator[Pool]:
     """A sandbox whose rlimits are missing, which a real one refuses to be."""
 
-    async def believe(_spawn: object) -> None:
+    async def believe(_spawn: object, *, cuda: bool) -> None:
         return
 
     with pytest.MonkeyPatch.context() as patch:

@@ -113,20 +113,43 @@ class References:
     def _check_event(self, event: Event) -> None:
         match event.kind:
             case "storage":
-                _require(_is_storage(event), "a storage")
+                _require(_is_storage(event) and _are_ids(event.id), "a storage")
             case "freed":
                 self._line(event.line)
+                _require(_are_ids(*event.storages), "a storage")
+            case "bytes":
+                _require(_are_ids(event.storage), "a storage")
+            case "gone":
+                _require(_are_ids(*event.tensors), "a tensor")
+            case "values" | "traits" | "gradient":
+                _require(_are_ids(event.tensor), "a tensor")
+            case "saved-freed":
+                _require(_are_ids(*event.nodes), "a node")
             case "op":
                 _require(0 <= event.site < len(self._sites), "a site")
                 site = self._sites[event.site]
                 _require(len(event.outputs) == len(site.views), "an output")
                 _require(all(i < len(event.inputs) for i in site.writes), "an input")
+                _require(_are_ids(*event.inputs, *event.outputs), "a tensor")
             case "api":
+                _require(_are_ids(*event.inputs, *event.outputs), "a tensor")
                 self._name(event.api)
                 self._range(event.range)
             case "node":
                 self._name(event.name, *event.modules)
                 self._line(event.line)
+                _require(
+                    _are_ids(event.id, event.variable, *(node for node, _ in event.next_functions)), "a node"
+                )
+                _require(
+                    _are_ids(*(id for slot in event.saved for id in (slot.tensor, slot.storage))), "a tensor"
+                )
+            case "saved" | "ran":
+                _require(_are_ids(event.node), "a node")
+            case "transfer":
+                _require(_are_ids(event.source, event.target), "a tensor")
+            case "names":
+                _require(_are_ids(*event.paths.values()), "a tensor")
             case "exception":
                 self._range(event.range)
             case "compiled":
@@ -135,6 +158,7 @@ class References:
                 _require(0 <= event.site < len(self._sites), "a site")
             case "tensor":
                 _require(0 <= event.view < self._views, "a view")
+                _require(_are_ids(event.id, event.grad_fn, event.grad), "a tensor")
             case _:
                 pass
         try:
@@ -170,6 +194,10 @@ def _require(holds: bool, what: str) -> None:
 
 def _is_place(place: SourceRange, last: int = _LAST_LINE) -> bool:
     return 1 <= place.line <= place.end_line <= last and place.column >= 0 and place.end_column >= 0
+
+
+def _are_ids(*ids: int | None) -> bool:
+    return all(id is None or id >= 0 for id in ids)
 
 
 def _is_storage(event: UntypedStorage) -> bool:

@@ -25,7 +25,7 @@ def main() -> None:
     if weakness:
         zygote_client.ZygoteClient.__init__.__kwdefaults__["command"] = weakened.command(weakness[0])
 
-        async def believe(_spawn: object) -> None:
+        async def believe(_spawn: object, *, cuda: bool) -> None:
             return
 
         zygote_client.prove = believe
