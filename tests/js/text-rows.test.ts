@@ -71,6 +71,8 @@ test("what would be a formula in a spreadsheet is a word, and a number stays a n
   const cell = (output: string): string | undefined => parseCsv(written([{ ...first, output }], "csv", new Messages("en", en)))[1]?.at(-1);
   assert.equal(cell("=1+1"), "'=1+1");
   assert.equal(cell("-0.5"), "-0.5");
+  assert.equal(cell("+1e-05"), "+1e-05");
+  assert.equal(cell("-2+3+cmd|' /C calc'!A0"), "'-2+3+cmd|' /C calc'!A0");
   assert.equal(cell('say "a, b"\n'), 'say "a, b"');
 });
 
@@ -78,6 +80,13 @@ test("a row of Markdown is one line with as many cells as the header", () => {
   const lines = written(rows, "markdown", new Messages("zh", zh)).trimEnd().split("\n");
   assert.equal(lines.length, rows.length + 2);
   for (const line of lines) assert.equal(line.match(/(?<!\\)\|/g)?.length, 10);
+});
+
+test("what a program prints is no link or picture in Markdown", () => {
+  const [first] = rows;
+  if (first === undefined) throw new Error("no rows");
+  const text = written([{ ...first, output: "![x](https://example.org/seen)" }], "markdown", new Messages("en", en));
+  assert.ok(text.includes("!\\[x\\](https://example.org/seen)"));
 });
 
 test("plain text has a paragraph per step that marks the layers it touched", () => {

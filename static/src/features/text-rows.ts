@@ -97,8 +97,8 @@ function paragraph(row: Row, messages: Messages): string {
   return lines.join("\n");
 }
 
-/** A spreadsheet takes what begins like this for a formula; a minus before a number is a number. */
-const FORMULA = /^(?:[=@\t\r]|[+-](?![\d.]))/;
+/** A spreadsheet takes what begins like this for a formula; a sign before a number, and nothing else, is a number. */
+const FORMULA = /^(?:[=@\t\r\n]|[+-](?!(?:\d+\.?\d*|\.\d+)(?:e[+-]?\d+)?$))/i;
 
 function csvCell(text: string): string {
   const safe = FORMULA.test(text) ? `'${text}` : text;
@@ -106,5 +106,5 @@ function csvCell(text: string): string {
 }
 
 function markdownCell(text: string): string {
-  return text.replace(/[\\|`*_<]/g, "\\$&").replace(/\r?\n/g, "<br>");
+  return text.replace(/[\\|`*_<[\]]/g, "\\$&").replace(/\r?\n/g, "<br>");
 }
