@@ -326,6 +326,16 @@ def test_the_node_that_refuses_is_the_one_that_backward_comes_to_first(why, uses
     assert f"needs {name} as it was when {node} saved it" in text
 
 
+def test_a_parameter_is_not_to_be_replaced_by_what_was_computed_from_it(why):
+    _, text = why(
+        "import torch\nm = torch.nn.Linear(2, 2)\nx = torch.ones(1, 2, requires_grad=True)\ny = m(x)\n"
+        "with torch.no_grad():\n    m.weight.mul_(2)\ny.sum().backward()\n"
+    )
+
+    assert "Leave out the write of line 6" in text
+    assert "m.weight = " not in text
+
+
 def test_labels_of_a_wrong_dtype_are_converted_to_integers(why):
     _, text = why(f"import torch\na = torch.ones(2, 3)\nb = torch.tensor([0., 1.])\n{LOSS}\n")
 

@@ -151,6 +151,10 @@ class FailedCall:
         state = self.chronicle.last_known(tensor, self.moment)
         return None if state is None else state.grad_fn
 
+    def is_leaf(self, tensor: int | None) -> bool:
+        """Whether a tensor requires grad without a node that made it."""
+        return tensor is not None and self._requires_grad(tensor) and self.grad_fn(tensor) is None
+
     def cut(self, tensor: int) -> int | None:
         """The tensor, `tensor` or one it came from, at which gradients stop: made from one that requires
         grad without requiring it itself."""

@@ -83,13 +83,14 @@ def _saved_tensor_modified(call: FailedCall) -> Advice:
     event, node, slot = found
     storage = call.chronicle.nodes[node].saved[slot].storage
     names: list[str] = []
+    written_to: int | None = None
     line = call.line_of(event)
     if storage is not None:
         writer = call.writer(storage, event + 1)
         if writer is not None:
-            at, tensor = writer
+            at, written_to = writer
             line = call.line_of(at)
-            name = None if tensor is None else call.chronicle.name(tensor, call.moment, call.frame)
+            name = None if written_to is None else call.chronicle.name(written_to, call.moment, call.frame)
             names = [name] if name else []
         names = names or call.chronicle.names_on(storage, call.moment, call.frame)[:1]
     saved = call.chronicle.nodes[node].saved[slot]
@@ -98,6 +99,9 @@ def _saved_tensor_modified(call: FailedCall) -> Advice:
     name = call.name(saved.tensor) or next(iter([*on_it, *names]), "?")
     written = names[0] if names else name
     how, rewrite = out_of_place(call.chronicle.trace.source, line, written, is_view=written != name)
+    if call.is_leaf(written_to):
+        # A parameter is not to be replaced by what was computed from it.
+        how, rewrite = "other", "?"
     return Advice(
         line,
         tuple(names),

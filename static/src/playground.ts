@@ -269,8 +269,11 @@ class Playground {
       const example = this.examples.find((each) => each.id === wanted) ?? this.examples[0] ?? null;
       if (example !== null && this.example === example) this.player.place(step ?? this.player.steps);
       else await this.showRecorded(example, example?.src ?? null, step);
-    } else if (source === null) this.complain(new Problem("unreadable-link", ""));
-    else if (this.player.trace !== null && sameProgram({ source, seed, device }, this.shown)) this.player.place(step ?? this.player.steps);
+    } else if (source === null) {
+      const example = this.examples[0] ?? null;
+      if (this.player.trace === null && example !== null) await this.showRecorded(example, example.src, null);
+      this.complain(new Problem("unreadable-link", ""));
+    } else if (this.player.trace !== null && sameProgram({ source, seed, device }, this.shown)) this.player.place(step ?? this.player.steps);
     else await this.showOwn({ source, seed, device }, step);
   }
 
