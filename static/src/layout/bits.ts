@@ -7,7 +7,7 @@
  * Source: IEEE 754; torch 2.13, c10/util/Half.h, BFloat16.h, Float8_*.h, whose constructors take a float32,
  * so that a float64 is rounded twice.
  */
-import { itemSize, shortDtype } from "./values";
+import { itemSize, shortDtype, SMALL_FLOATS, type FloatFormat } from "./values";
 
 export type FieldKind = "sign" | "exponent" | "fraction" | "magnitude" | "byte";
 
@@ -17,23 +17,10 @@ export interface BitField {
   readonly bits: string;
 }
 
-/** A float format: widths, bias, and which patterns are no numbers (see `values.ts`). */
-interface Format {
-  readonly exponent: number;
-  readonly fraction: number;
-  readonly bias: number;
-  readonly special: "ieee" | "fn" | "fnuz";
-}
-
-const FORMATS: Readonly<Record<string, Format>> = {
+const FORMATS: Readonly<Record<string, FloatFormat>> = {
   float64: { exponent: 11, fraction: 52, bias: 1023, special: "ieee" },
   float32: { exponent: 8, fraction: 23, bias: 127, special: "ieee" },
-  float16: { exponent: 5, fraction: 10, bias: 15, special: "ieee" },
-  bfloat16: { exponent: 8, fraction: 7, bias: 127, special: "ieee" },
-  float8_e5m2: { exponent: 5, fraction: 2, bias: 15, special: "ieee" },
-  float8_e4m3fn: { exponent: 4, fraction: 3, bias: 7, special: "fn" },
-  float8_e5m2fnuz: { exponent: 5, fraction: 2, bias: 16, special: "fnuz" },
-  float8_e4m3fnuz: { exponent: 4, fraction: 3, bias: 8, special: "fnuz" },
+  ...SMALL_FLOATS,
 };
 
 const PARTS: Readonly<Record<string, string>> = { complex128: "float64", complex64: "float32", complex32: "float16" };
@@ -95,7 +82,7 @@ export function meaningOf(bytes: Uint8Array, dtype: string): Meaning {
   return { kind: short === "bool" ? "truth" : "raw" };
 }
 
-function floatMeaning(bits: string, { exponent: width, fraction: digits, bias, special }: Format): Meaning {
+function floatMeaning(bits: string, { exponent: width, fraction: digits, bias, special }: FloatFormat): Meaning {
   const negative = bits.startsWith("1");
   const stored = Number.parseInt(bits.slice(1, 1 + width), 2);
   const fraction = BigInt(`0b${bits.slice(1 + width)}`);
@@ -147,7 +134,7 @@ export function cast(exact: number | bigint, dtype: string): Cast {
 }
 
 /** The pattern of the nearest number of a small format; ties go to the even one. */
-function smallBits(value: number, { exponent: width, fraction: digits, bias, special }: Format): number {
+function smallBits(value: number, { exponent: width, fraction: digits, bias, special }: FloatFormat): number {
   const signBit = 2 ** (width + digits);
   const top = (2 ** width - 1) * 2 ** digits;
   // The greatest pattern of a number, what stands for none, and what becomes of greater ones: `fn` keeps the greatest.

@@ -16,7 +16,8 @@ export interface ReadAs {
   readonly is_neg: boolean;
 }
 
-interface SmallFloat {
+/** A float format: widths, bias, and which patterns are no numbers. */
+export interface FloatFormat {
   readonly exponent: number;
   readonly fraction: number;
   readonly bias: number;
@@ -24,7 +25,8 @@ interface SmallFloat {
   readonly special: "ieee" | "fn" | "fnuz";
 }
 
-const SMALL_FLOATS: Readonly<Record<string, SmallFloat>> = {
+/** Floats that JavaScript cannot read by itself. */
+export const SMALL_FLOATS: Readonly<Record<string, FloatFormat>> = {
   float16: { exponent: 5, fraction: 10, bias: 15, special: "ieee" },
   bfloat16: { exponent: 8, fraction: 7, bias: 127, special: "ieee" },
   float8_e5m2: { exponent: 5, fraction: 2, bias: 15, special: "ieee" },
@@ -96,7 +98,7 @@ function integer(value: bigint): number | bigint {
   return Number.isSafeInteger(number) ? number : value;
 }
 
-function smallFloat(bits: number, format: SmallFloat): number {
+function smallFloat(bits: number, format: FloatFormat): number {
   const { exponent: width, fraction: digits, bias, special } = format;
   const fraction = bits & ((1 << digits) - 1);
   const exponent = (bits >> digits) & ((1 << width) - 1);
