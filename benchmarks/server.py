@@ -52,14 +52,17 @@ class Server:
         """GET something."""
         return self._ask("GET", path, None, {})
 
-    def trace(self, source: str, *, stream: bool = False, encoding: str = "identity") -> Answer:
+    def trace(
+        self, source: str, *, stream: bool = False, encoding: str = "identity", packed: bool = True
+    ) -> Answer:
         """POST a program, over a new connection."""
         headers = {
             "Content-Type": "application/json",
             "Accept-Encoding": encoding,
             "Accept": "application/x-ndjson" if stream else "application/json",
         }
-        return self._ask("POST", "/api/trace", body_of(source), headers)
+        path = "/api/trace" if packed else "/api/trace?packed=0"
+        return self._ask("POST", path, body_of(source), headers)
 
     def first_trace_ms(self, source: str) -> float:
         """POST a program; milliseconds until its whole trace is there, compared or not."""

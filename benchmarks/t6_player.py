@@ -134,7 +134,7 @@ def _both(what: str, times: Any) -> Iterator[Figure]:
 
 
 def _million(server: Server, tab: Page) -> Iterator[Figure]:
-    trace = server.trace(source_of("million")).body.decode()
+    trace = server.trace(source_of("million"), packed=False).body.decode()
     tab.goto(f"{server.address}/embed/v1/?view=memory#code={quote('x = 1')}")
     tab.wait_for_selector(".player.loaded", timeout=60_000)
     # The first is the one readers see: nothing is compiled or cached then.
