@@ -1,4 +1,5 @@
-/** The program with the change that its explanation offers, where that is one line. */
+/** The program with the change that its explanation offers, where that can be made with certainty. */
+import { withBackend } from "./compile-fix";
 import { indexOfColumn } from "./python";
 import { linesOf } from "./outline";
 import type { Trace } from "../schema/trace.gen";
@@ -8,6 +9,9 @@ export function fixOf(trace: Trace): string | null {
   const { explanation } = trace;
   if (explanation === null) return null;
   if (explanation.class === "view-stride") return reshaped(trace);
+  const [said] = explanation.sentences;
+  if (said?.id === "error.denied-compiler") return withBackend(trace.source);
+  if (said?.id === "error.compile-backend") return withBackend(trace.source, String(said.args["backend"]));
   for (const { args } of explanation.sentences) {
     const [how, rewrite, line] = [args["how"], args["rewrite"], args["caused_by"]];
     if (typeof rewrite === "string" && typeof line === "number" && (how === "rewrite" || how === "clone")) {
