@@ -33,7 +33,7 @@ def words(explanation: Explanation | None, language: str) -> list[str]:
 ENDINGS = {
     "wall": (ended(killed_for="time-limit"), "time-limit", "1.5"),
     "processor": (ended(status=24), "time-limit", "4"),
-    "output": (ended(killed_for="output-limit"), "output-limit", "8.4 MB"),
+    "output": (ended(killed_for="output-limit"), "output-limit", "8 MiB"),
     "memory": (ended(status=9, ran_out_of_memory=True), "memory-limit", "512 MiB"),
     "grown": (ended(killed_for="memory-limit", too_much="512 MiB of memory"), "memory-limit", "512 MiB"),
     "threads": (ended(killed_for="memory-limit", too_much="64 threads"), "memory-limit", "64"),

@@ -327,18 +327,21 @@ def _nothing(call: FailedCall) -> Advice:
     return Advice(None, ())
 
 
-_DEVICE_IS_FULL = re.compile(r"CUDA out of memory.* GPU (\d+) has a total capacity of (.+?) of which")
+_DEVICE_IS_FULL = re.compile(
+    r"CUDA out of memory.* GPU (\d+) has a total capacity of ([\d.]+) (bytes|[KMGT]iB) of which"
+)
+_BINARY = {"bytes": 0, "KiB": 10, "MiB": 20, "GiB": 30, "TiB": 40}
 _MOST_HOLDERS = 3
 
 
 def _out_of_memory(call: FailedCall) -> Advice:
     full = _DEVICE_IS_FULL.search(call.outcome.message or "")
     if full is not None:
-        return _full_device(call, f"cuda:{full[1]}", full[2])
+        return _full_device(call, f"cuda:{full[1]}", round(float(full[2]) * 2 ** _BINARY[full[3]]))
     return Advice(None, (), {"limit": limit_of(call.outcome.limit)["amount"] or "none", "device": "none"})
 
 
-def _full_device(call: FailedCall, device: str, capacity: str) -> Advice:
+def _full_device(call: FailedCall, device: str, capacity: int) -> Advice:
     """What of the reader's is on the device, the largest first."""
     chronicle, moment = call.chronicle, call.moment
     largest: dict[int, tuple[int, str]] = {}

@@ -7,7 +7,7 @@ in a terminal, is in them. This module does not decide what is said. Its twin fo
 A message is text with:
     {name}                                     the argument; an array is joined as a list
     {name, number}                             12,345
-    {name, bytes}                              48 B · 20 kB · 4 MB · 1.5 GB
+    {name, bytes}                              48 B · 20 KiB · 4 MiB · 1.5 GiB
     {name, plural, =0 {…} one {…} other {…}}   by number (or length of an array); # is the number
     {name, select, new {…} other {…}}          by string
     `code`  **strong**                         style of a part; arguments are never read as markup
@@ -29,6 +29,8 @@ Style = Literal["plain", "code", "strong"]
 
 _LONGEST_LIST = 5
 _SHOWN_OF_LONG_LIST = 4
+_UNITS = (("TiB", 1 << 40), ("GiB", 1 << 30), ("MiB", 1 << 20), ("KiB", 1 << 10))
+"""Powers of 1,024, as PyTorch's own messages count."""
 _MARKS: dict[str, Style] = {"`": "code", "**": "strong"}
 
 
@@ -239,7 +241,7 @@ def _bytes(n: int) -> str:
     """Bytes in a unit that keeps them short; exact below 10,000."""
     if n < 10_000:
         return f"{_grouped(n)} B"
-    unit, size = next((u, s) for u, s in (("GB", 10**9), ("MB", 10**6), ("kB", 10**3)) if n >= s)
+    unit, size = next((unit, size) for unit, size in _UNITS if n >= size)
     tenths = (n * 10 + size // 2) // size
     whole = _grouped(tenths // 10)
     return f"{whole} {unit}" if tenths % 10 == 0 or tenths >= 1000 else f"{whole}.{tenths % 10} {unit}"

@@ -33,7 +33,7 @@ function arrange({ player, root, outline, messages, code, controls, banner, tool
 }
 
 function codeHeader(messages: Messages, { code, page }: Stage["tools"]): HTMLElement {
-  const legend = el("span", { class: "lamps legend", "aria-hidden": "true" });
+  const legend = el("span", { class: "lamps layer-legend", "aria-hidden": "true" });
   for (const layer of LAYERS) {
     const meaning = `${messages.text(`ui.layer.${layer}`)}. ${messages.text("ui.code.legend")}`;
     const icon = el("span", { title: meaning }, layerIcon(layer));

@@ -72,3 +72,13 @@ def test_without_the_library_the_tables_say_the_same(open_page: Open, watch: Wat
     sheet.get_by_role("button", name="重试").click()
     page.locator(DRAWN).first.wait_for(timeout=30_000)
     expect(sheet.get_by_role("status")).to_be_hidden()
+
+
+def test_a_chart_on_a_narrow_phone_shows_its_legend_and_its_unit(open_page: Open) -> None:
+    page = open_page("/playground?lang=en&example=mlp#step=9", width=320, height=568)
+    open_charts(page)
+    legend = page.locator(".chart-wide .main-svg .legend").first
+    expect(legend.locator(".legendtext").first).to_have_text("named")
+    box = legend.bounding_box()
+    assert box and box["height"] > 20 and box["x"] + box["width"] <= 320
+    expect(page.locator(".chart-wide .ytitle").first).to_have_text("Memory, B")

@@ -173,7 +173,7 @@ def test_a_program_too_long_for_the_server_is_told_its_limit(open_page: Open, wa
 
     run(page, "# " + "x" * 70_000)
 
-    expect(page.get_by_role("alert")).to_contain_text("65.5 kB")
+    expect(page.get_by_role("alert")).to_contain_text("64 KiB")
     expect(page.get_by_label("Program to run")).to_be_visible()
 
 

@@ -85,12 +85,12 @@ def test_the_peak_leads_to_its_step_and_lists_what_was_alive(open_page: Open) ->
     page = shown(open_page, SMALL)
     peak = page.locator("button.timeline-peak")
     # x 64 B, w and its gradient 32 B each, loss 4 B, big 40,000 B.
-    expect(peak).to_have_text("max 40.1 kB")
+    expect(peak).to_have_text("max 39.2 KiB")
     peak.click()
     expect(page.locator(".position")).to_have_text("Step 9 of 10")
     rows = page.locator(".ledger-rows button")
     expect(rows.first).to_contain_text("big")
-    expect(rows.first).to_contain_text("40 kB")
+    expect(rows.first).to_contain_text("39.1 KiB")
     assert ledger(page, "gradients") == "32 B"
     page.locator(".peak-mark").click()
     expect(page.locator(".position")).to_have_text("Step 9 of 10")
@@ -127,7 +127,7 @@ def test_pointing_at_another_step_reads_its_bytes_and_leaving_takes_them_back(op
     assert box
     page.mouse.move(box["x"] + box["width"] * 8.5 / 10, box["y"] + 150)
     expect(page.locator(".ledger-sums")).to_contain_text("Step 9")
-    assert ledger(page, "total") == "40.1 kB"
+    assert ledger(page, "total") == "39.2 KiB"
     page.mouse.move(5, 5)
     expect(page.locator(".ledger-sums")).to_contain_text("Step 10")
     assert page.locator(".position").inner_text() == "Step 10 of 10"
@@ -188,13 +188,13 @@ def test_an_allocator_keeps_gives_back_and_runs_out(open_page: Open) -> None:
     expect(allocator).to_contain_text("Out of memory")
     page.keyboard.press("ArrowLeft")
     expect(page.locator(".position")).to_have_text("Step 5 of 6")
-    expect(allocator).to_contain_text("gave 33.6 MB of unused segments back")
+    expect(allocator).to_contain_text("gave 32 MiB of unused segments back")
     page.keyboard.press("ArrowLeft")
     # Freed by the program, kept by the allocator.
     expect(allocator).to_contain_text("reserved, unused")
     expect(allocator.locator(".segment-strip")).to_have_count(2)
     expect(allocator).to_contain_text("2 segments")
-    assert ledger(page, "total") == "4 MB"
+    assert ledger(page, "total") == "3.8 MiB"
 
 
 def test_playing_goes_as_quick_as_the_reader_likes_and_remembers(open_page: Open) -> None:

@@ -154,7 +154,7 @@ test("of several devices the bytes add up, and the peak is that of their sum", (
 
 test("copies of one step that go one way are one arrow, with the bytes of both", () => {
   const copy = (step: number, from: string, to: string, nbytes: number): TransferLife => {
-    return { step, line: step, source: 1, target: 2, from, to, sourceName: "x", targetName: "y", nbytes };
+    return { step, line: step, source: 1, target: 2, from, to, sourceName: "x", targetName: "y", sourceOrigin: null, targetOrigin: null, nbytes };
   };
   const lanes = new Map([["cpu", { top: 0, bottom: 20 }], ["cuda:0", { top: 40, bottom: 60 }]]);
   const arrows = arrowsOf([copy(2, "cpu", "cuda:0", 8), copy(2, "cpu", "cuda:0", 4), copy(2, "cuda:0", "cpu", 2), copy(3, "cpu", "meta", 9)], TENS, lanes);

@@ -1,9 +1,13 @@
 /** Copies between devices with both their storages, and the segments of an allocator. */
 import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
 import { test } from "node:test";
-import { livesOf } from "../../static/src/layout/lives";
+import { livesOf, type TransferLife } from "../../static/src/layout/lives";
 import { largestFree, segmentsOf, trafficOf } from "../../static/src/layout/transfers";
-import type { AllocatorFigures } from "../../static/src/schema/trace.gen";
+import type { AllocatorFigures, Trace } from "../../static/src/schema/trace.gen";
+import { Messages, type Catalogue } from "../../static/src/model/messages";
+import { endsOf, sourceOf } from "../../static/src/views/copies";
+import { traced } from "./traced";
 import { name, storage, tensor, traceOf, view, type TraceEvent } from "./small-trace";
 
 const VIEWS = [view([4], [1]), view([4], [1], 0, "cuda:0")];
@@ -61,4 +65,15 @@ test("what allocators say is kept per device and step", () => {
   const trace = traceOf(VIEWS, [{ events: [] }, { events: [FIGURES] }, { events: [{ ...FIGURES, device: "cuda:1" }] }]);
   const { allocators } = trafficOf(trace, livesOf(trace));
   assert.deepEqual([...allocators].map(([device, told]) => [device, told.map(({ step }) => step)]), [["cuda:0", [2]], ["cuda:1", [3]]]);
+});
+
+test("an end of a copy that nothing is called is said by the piece of the program that made it", () => {
+  const source = 'import torch\nx = torch.ones(2, 3)\nW = torch.ones(3, 2)\ny = (x @ W).to("cuda")\nz = y.cpu().sum()\n';
+  const called = "import torch\n\n\ndef twice(a):\n    return a * 2\n\n\nm = torch.ones(2)\nq = [twice(m)][0].to('cuda')\n";
+  const [here, elsewhere] = traced([[source, "simulated-cuda"], [called, "simulated-cuda"]]);
+  const { text } = new Messages("en", JSON.parse(readFileSync("app/messages/en.json", "utf8")) as Catalogue);
+  const copies = (trace: Trace | undefined): readonly TransferLife[] => (trace === undefined ? [] : livesOf(trace).transfers);
+  assert.deepEqual(copies(here).map((each) => endsOf(each, text)), ["x @ W → y", "y → y.cpu()"]);
+  assert.deepEqual(copies(here).map(sourceOf), ["x @ W", "y"]);
+  assert.deepEqual(copies(elsewhere).map((each) => endsOf(each, text)), ["a * 2 (line 5) → q"]);
 });

@@ -5,7 +5,7 @@ import type { LineCost } from "../layout/costs";
 import type { CoursePoint } from "../layout/courses";
 import type { Bin, Spread } from "../layout/spread";
 import { exactText } from "../layout/values";
-import { formatBytes } from "../model/messages";
+import { formatBytes, unitOf } from "../model/messages";
 import type { Outline } from "../model/outline";
 import { axisOf, type ChartContent } from "./chart";
 import { plain, type Palette } from "./plot";
@@ -20,6 +20,7 @@ export function memoryChart(holdings: DeviceHoldings, outline: Outline, step: nu
   const steps = total.map((_, i) => i);
   const used = HOLDER_KINDS.filter((kind) => kinds[kind].some((bytes) => bytes > 0));
   const name = (kind: HolderKind): string => say(`ui.held.${kind}`);
+  const [unit, size] = unitOf(peak.bytes);
   return {
     summary: say("ui.analyse.memorySummary", { device, steps: total.length - 1, bytes: peak.bytes, step: peak.step, end: total.at(-1) ?? 0 }),
     table: () => ({
@@ -35,14 +36,14 @@ export function memoryChart(holdings: DeviceHoldings, outline: Outline, step: nu
     figure: (colours) => ({
       data: [
         ...used.map((kind, i) => ({
-          type: "scatter", mode: "lines", stackgroup: "alive", name: name(kind), x: steps, y: kinds[kind],
+          type: "scatter", mode: "lines", stackgroup: "alive", name: name(kind), x: steps, y: kinds[kind].map((bytes) => bytes / size),
           line: { shape: "hvh", width: 1, color: heldIn(colours, kind) },
           fillcolor: heldIn(colours, kind),
           fillpattern: { shape: PATTERNS[i % PATTERNS.length], bgcolor: heldIn(colours, kind), fgcolor: colours.card, size: 7, solidity: 0.2 },
           text: steps.map((at) => formatBytes(kinds[kind][at] ?? 0)), hovertemplate: "%{text}",
         })),
         {
-          type: "scatter", mode: "lines", name: say("ui.analyse.within"), x: steps, y: within,
+          type: "scatter", mode: "lines", name: say("ui.analyse.within"), x: steps, y: within.map((bytes) => bytes / size),
           line: { shape: "hvh", width: 1.5, dash: "dot", color: colours.ink },
           text: steps.map((at) => formatBytes(within[at] ?? 0)), hovertemplate: "%{text}",
         },
@@ -50,7 +51,7 @@ export function memoryChart(holdings: DeviceHoldings, outline: Outline, step: nu
       layout: {
         hovermode: "x unified",
         xaxis: axisOf(colours, stepAxis(total.length - 1, say)),
-        yaxis: axisOf(colours, { title: { text: say("ui.analyse.bytes") }, tickformat: "~s", ticksuffix: "B", rangemode: "tozero" }),
+        yaxis: axisOf(colours, { title: { text: say("ui.analyse.bytes", { unit }) }, tickformat: ",~r", rangemode: "tozero" }),
         shapes: [mark(step, colours)],
       },
     }),
@@ -147,6 +148,7 @@ export function costChart(costs: readonly LineCost[], outline: Outline, metric: 
   const name = say(`ui.analyse.metric.${metric}`);
   const head = say(`ui.analyse.most`, { metric: name, line: most?.line ?? 0, source: source(most?.line ?? 0), value: most === null ? "" : value(most) });
   const nothing = most === null || of(most, metric) === 0;
+  const [unit, size] = inBytes && most !== null ? unitOf(of(most, metric)) : ["", 1];
   const partial = costs.some((cost) => cost.partial) ? ` ${say("ui.analyse.partial")}` : "";
   return {
     summary: `${nothing ? say("ui.analyse.none", { metric: name }) : head}${partial}`,
@@ -166,7 +168,7 @@ export function costChart(costs: readonly LineCost[], outline: Outline, metric: 
     figure: nothing ? null : (colours) => ({
       data: [{
         type: "bar", orientation: "h",
-        y: costs.map(({ line }) => `${line}`), x: costs.map((cost) => of(cost, metric)),
+        y: costs.map(({ line }) => `${line}`), x: costs.map((cost) => of(cost, metric) / size),
         customdata: costs.map(({ line }) => plain(source(line))),
         text: costs.map(value), textposition: "auto", cliponaxis: false, constraintext: "none",
         marker: { color: seriesOf(colours, 0), line: { width: 0 } },
@@ -177,7 +179,7 @@ export function costChart(costs: readonly LineCost[], outline: Outline, metric: 
         showlegend: false,
         bargap: 0.35,
         height: 90 + 24 * costs.length,
-        xaxis: axisOf(colours, inBytes ? { title: { text: name }, tickformat: "~s", ticksuffix: "B", rangemode: "tozero" } : { title: { text: name }, tickformat: ",d", rangemode: "tozero", ...wholeTicks(costs.map((cost) => of(cost, metric))) }),
+        xaxis: axisOf(colours, inBytes ? { title: { text: say("ui.analyse.in", { what: name, unit }) }, tickformat: ",~r", rangemode: "tozero" } : { title: { text: name }, tickformat: ",d", rangemode: "tozero", ...wholeTicks(costs.map((cost) => of(cost, metric))) }),
         yaxis: axisOf(colours, {
           type: "category", autorange: "reversed", ticklabelstandoff: 6, showgrid: false,
           tickmode: "array", tickvals: costs.map(({ line }) => `${line}`),

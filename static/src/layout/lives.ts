@@ -5,6 +5,8 @@
  * the last. Steps count from 1; something is there after steps `born` to `gone - 1`. This module does
  * not say where things are drawn (`devices`).
  */
+import { Origins } from "../model/origins";
+import type { Origin } from "../model/state";
 import type { Step, TensorView, Trace } from "../schema/trace.gen";
 
 type TraceEvent = Step["events"][number];
@@ -50,6 +52,9 @@ export interface TransferLife {
   readonly to: string;
   readonly sourceName: string | null;
   readonly targetName: string | null;
+  /** What made them, where nothing was ever called so. */
+  readonly sourceOrigin: Origin | null;
+  readonly targetOrigin: Origin | null;
   readonly nbytes: number;
 }
 
@@ -166,15 +171,22 @@ class Reader {
       to: event.target_device,
       sourceName: null,
       targetName: null,
+      sourceOrigin: null,
+      targetOrigin: null,
       nbytes: event.nbytes,
     });
   }
 
   lives(): Lives {
+    let origins: Origins | null = null;
     for (const transfer of this.transfers) {
       // The tensors may have been named after the copy.
       transfer.sourceName = this.names.get(transfer.source) ?? null;
       transfer.targetName = this.names.get(transfer.target) ?? null;
+      if (transfer.sourceName !== null && transfer.targetName !== null) continue;
+      origins ??= new Origins(this.trace);
+      if (transfer.sourceName === null) transfer.sourceOrigin = origins.of(transfer.source);
+      if (transfer.targetName === null) transfer.targetOrigin = origins.of(transfer.target);
     }
     for (const storage of this.storages.values()) finish(storage);
     return { storages: [...this.storages.values()], transfers: this.transfers };

@@ -28,11 +28,14 @@ const MARKS: readonly (readonly [string, Style])[] = [
   ["`", "code"],
   ["**", "strong"],
 ];
+/** Powers of 1,024, as PyTorch's own messages count. */
 const UNITS: readonly (readonly [string, number])[] = [
-  ["GB", 1e9],
-  ["MB", 1e6],
-  ["kB", 1e3],
+  ["TiB", 2 ** 40],
+  ["GiB", 2 ** 30],
+  ["MiB", 2 ** 20],
+  ["KiB", 2 ** 10],
 ];
+const EXACT = 10_000;
 
 /** The sentences of one language. */
 export class Messages {
@@ -68,10 +71,15 @@ export function formatParts(message: string, args: Args, lists: Catalogue): Part
   return merged;
 }
 
+/** The unit in which so many bytes are said, and its bytes. */
+export function unitOf(n: number): readonly [name: string, bytes: number] {
+  return n < EXACT ? ["B", 1] : (UNITS.find(([, least]) => n >= least) ?? ["B", 1]);
+}
+
 /** Bytes in a unit that keeps them short; exact below 10,000. */
 export function formatBytes(n: number): string {
-  if (n < 10_000) return `${grouped(n)} B`;
-  const [unit, size] = UNITS.find(([, least]) => n >= least) ?? ["kB", 1e3];
+  if (n < EXACT) return `${grouped(n)} B`;
+  const [unit, size] = unitOf(n);
   const tenths = Math.floor((n * 10 + size / 2) / size);
   const whole = grouped(Math.floor(tenths / 10));
   return tenths % 10 === 0 || tenths >= 1000 ? `${whole} ${unit}` : `${whole}.${tenths % 10} ${unit}`;

@@ -10,6 +10,7 @@ import { heightOf, stackOf, together, type Field } from "../layout/stack";
 import type { Scale, Span } from "../layout/steps";
 import { arrowPath, arrowsOf, ROWS, type Arrow } from "../layout/timeline";
 import { formatBytes } from "../model/messages";
+import { endsOf } from "./copies";
 import { el, svg, type Attributes } from "./dom";
 import { goTo, type Say } from "./view";
 
@@ -186,10 +187,8 @@ export class Courses {
   }
 }
 
-/** `x → y: 16 kB, cpu → cuda:0, pinned` */
+/** `x → y: 16 KiB, cpu → cuda:0, pinned` */
 export function copyText(copy: Copy, say: Say): string {
-  const unnamed = say("ui.memory.unnamed");
-  const names = say("ui.devices.copy", { source: copy.sourceName ?? unnamed, target: copy.targetName ?? unnamed });
   const marks = [copy.pinned ? say("ui.devices.pinned") : "", copy.nonBlocking ? "non_blocking" : ""].filter(Boolean);
-  return [`${names}: ${formatBytes(copy.nbytes)}`, say("ui.devices.fromTo", { from: copy.from, to: copy.to }), ...marks].join(", ");
+  return [`${endsOf(copy, say)}: ${formatBytes(copy.nbytes)}`, say("ui.devices.fromTo", { from: copy.from, to: copy.to }), ...marks].join(", ");
 }

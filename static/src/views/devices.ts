@@ -4,6 +4,7 @@ import { livesOf, type Lives, type TransferLife } from "../layout/lives";
 import type { Focus, State } from "../model/state";
 import type { Trace } from "../schema/trace.gen";
 import { storageBadge } from "./badge";
+import { endsOf, sourceOf } from "./copies";
 import { el } from "./dom";
 import { goTo, pick, type Say, type View } from "./view";
 
@@ -93,20 +94,17 @@ export class DevicesView implements View {
   private copyToCome(step: number): string {
     const next = this.lives?.transfers.find((transfer) => transfer.step > step);
     if (next === undefined || next.line === null) return this.say("ui.devices.noneWill");
-    const { sourceName: name } = next;
-    return this.say("ui.devices.willCopy", { line: next.line, name, n: next.nbytes, from: next.from, to: next.to });
+    return this.say("ui.devices.willCopy", { line: next.line, name: sourceOf(next), n: next.nbytes, from: next.from, to: next.to });
   }
 
   private copy(copy: TransferLife, now: boolean): HTMLElement {
     const { say } = this;
-    const unnamed = say("ui.memory.unnamed");
-    const names = say("ui.devices.copy", { source: copy.sourceName ?? unnamed, target: copy.targetName ?? unnamed });
     const line = el("button", { type: "button", class: "copy-line" }, say("ui.devices.line", { line: copy.line ?? "–" }));
     line.addEventListener("click", () => goTo(line, copy.step));
     return el(
       "li",
       { class: now ? "copy now" : "copy", "aria-current": now ? "step" : null },
-      el("code", {}, names),
+      el("code", {}, endsOf(copy, say)),
       el("span", { class: "copy-way" }, say("ui.devices.fromTo", { from: copy.from, to: copy.to })),
       el("span", { class: "copy-bytes" }, say("ui.memory.bytes", { n: copy.nbytes })),
       line,

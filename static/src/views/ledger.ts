@@ -9,6 +9,7 @@ import type { Focus, State, StorageNow } from "../model/state";
 import { storageBadge } from "./badge";
 import { allocatorPicture } from "./allocator";
 import { copyText } from "./courses";
+import { sourceOf } from "./copies";
 import { el, svg } from "./dom";
 import { unnamedHolder } from "./readout";
 import { goTo, pick, type Say } from "./view";
@@ -135,8 +136,7 @@ export class Ledger {
   private toCome(step: number): string {
     const next = this.traffic.copies.find((transfer) => transfer.step > step);
     if (next === undefined || next.line === null) return this.say("ui.devices.noneWill");
-    const { sourceName: name } = next;
-    return this.say("ui.devices.willCopy", { line: next.line, name, n: next.nbytes, from: next.from, to: next.to });
+    return this.say("ui.devices.willCopy", { line: next.line, name: sourceOf(next), n: next.nbytes, from: next.from, to: next.to });
   }
 
   /** Whether the bytes are in two places now: a copy lets its source live as long as something holds it. */

@@ -13,6 +13,7 @@ import type { Focus, State, StorageNow, TensorNow } from "../model/state";
 import { isUnobserved } from "../model/unobserved";
 import type { Trace } from "../schema/trace.gen";
 import { storageBadge, tuple } from "./badge";
+import { sourceOf } from "./copies";
 import { Detail } from "./detail";
 import { el } from "./dom";
 import { Pixels } from "./pixels";
@@ -183,7 +184,7 @@ class LanePicture {
     const transfer = nextTransfer(lives, this.lane.device, step);
     const first = lives.storages.find((storage) => storage.device === this.lane.device && storage.named && storage.born > step);
     if (transfer !== null && transfer.line !== null && transfer.step <= (first?.born ?? transfer.step)) {
-      return say("ui.memory.willCopy", { line: transfer.line, name: transfer.sourceName, n: transfer.nbytes });
+      return say("ui.memory.willCopy", { line: transfer.line, name: sourceOf(transfer), n: transfer.nbytes });
     }
     if (first === undefined || first.line === null) return say("ui.memory.nothing");
     return say("ui.memory.willMake", { line: first.line, n: first.nbytes });
