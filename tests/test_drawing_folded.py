@@ -5,7 +5,9 @@ import time
 
 import pytest
 from tensor_anatomy.drawing import draw, draw_graph
-from tensor_anatomy.drawing.folding import SHORTEST_CHAIN, Item, groups_of
+from tensor_anatomy.drawing.folded import PORT
+from tensor_anatomy.drawing.folding import SHORTEST_CHAIN, Group, Item, groups_of
+from tensor_anatomy.drawing.stretches import stretches
 from tensor_anatomy.schema.packing import pack, unpack
 
 from .test_drawing import enters, overlap
@@ -68,6 +70,18 @@ import torch
 from torch import nn
 model = nn.Sequential(*[nn.Sequential(nn.LayerNorm(4), nn.Linear(4, 4), nn.ReLU()) for _ in range(150)])
 loss = model(torch.ones(2, 4)).sum()
+"""
+THOUSAND = """
+import torch
+x = torch.full((3,), 0.5, requires_grad=True)
+y = torch.ones(3, requires_grad=True)
+h = x * y
+for i in range(112):
+    a = h.sin().exp()
+    b = (a + y).tanh()
+    c = b.abs().sqrt()
+    h = (c * 0.5).cos()
+loss = h.sum()
 """
 PROGRAMS = {"net": NET.format(blocks=3), "lstm": LSTM, "twice": TWICE, "chain": CHAIN, "loop": LOOP}
 
@@ -168,3 +182,52 @@ def test_a_graph_of_thousands_of_nodes_is_told_whole_and_in_little_room(trace_of
     assert len(graph.folded.nodes) < 160
     assert sum(len(picture.nodes) for picture in pictures(graph.folded)) < 2_000
     assert took < 3  # about a quarter of a second where nothing else runs; here only that it does not explode
+
+
+def test_lines_go_on_through_small_boxes_at_both_ends_of_a_folds_picture(trace_of):
+    folded = draw_graph(trace_of(NET.format(blocks=3))).folded
+    assert any(fold.outside for fold in folded.folds)
+    for fold in folded.folds:
+        around = [box for box in fold.nodes if box.node in fold.outside]
+        targets = {edge.target for edge in fold.edges}
+        assert all(box.width == box.height == PORT for box in around)
+        for box in around:
+            leaves_left = box.node in targets
+            beyond = [o for o in fold.nodes if o is not box and (o.x < box.x) == leaves_left]
+            assert not [o.node for o in beyond if o.y < box.y + box.height and box.y < o.y + o.height]
+
+
+def test_a_thousand_operations_without_modules_are_cut_where_the_loop_begins_again(trace_of):
+    trace = trace_of(THOUSAND)
+    nodes = {e.id: e for step in trace.steps for e in step.events if e.kind == "node"}
+    folded = draw_graph(trace).folded
+
+    assert len(nodes) >= 900
+    assert folded.omitted == 0
+    assert len(folded.nodes) < 200
+    assert {fold.kind for fold in folded.folds} == {"lines"}
+    assert all(fold.nodes for fold in folded.folds)
+    rounds = [fold.label for fold in folded.folds[1:-1]]
+    assert set(rounds) == {"7–10"}
+    assert {i for fold in folded.folds for i in fold.members} >= {
+        i for i, node in nodes.items() if node.variable is None
+    }
+
+
+def test_a_graph_that_fits_is_not_cut(trace_of):
+    assert draw_graph(trace_of(THOUSAND.replace("112", "15"))).folded is None
+
+
+def test_pieces_of_a_knot_of_modules_are_each_before_or_behind_the_others():
+    part = {
+        i: Item(name=f"N{i % 7}", modules=(), targets=(i - 1, max(0, i - 9)) if i else (), leaf=False, line=i)
+        for i in range(400)
+    }
+    found = stretches(part, [Group("module", "m", [40, 41, 42])], 100)
+    home = {node: i for i, group in enumerate(found) for node in group.members}
+
+    assert set(home) == set(part)
+    assert 10 < len(found) < 40
+    assert all(home[target] <= home[node] for node in part for target in part[node].targets)
+    assert [group.label for group in found if group.groups] == [found[home[40]].label]
+    assert stretches(part, [], 400) == []

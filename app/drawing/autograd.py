@@ -12,11 +12,12 @@ are left out when there are too many.
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
+from types import MappingProxyType
 
 from ..schema import EdgeDrawing, GraphDrawing, GraphNode, NodeDrawing, TensorView, Trace
 from .boxes import box_size
 from .folded import Engine, draw_folded
-from .layers import Placed, place
+from .layers import Placed, Rank, place
 from .spread import effort, spread
 
 _MOST_EFFORT = 1_500_000
@@ -171,8 +172,12 @@ def _choose(parts: list[list[int]], most: int) -> list[list[int]]:
     return [parts[i] for i in sorted(chosen)] if chosen else [parts[0][:most]]
 
 
-def _placed(sizes: tuple[Size, ...], edges: tuple[tuple[int, int], ...]) -> Placed:
+def _placed(
+    sizes: tuple[Size, ...],
+    edges: tuple[tuple[int, int], ...],
+    ends: Mapping[int, Rank] = MappingProxyType({}),
+) -> Placed:
     """Lay out one part. Edges come and go as source → target; the engine sees them from left to right."""
-    placed = place(sizes, tuple((target, source) for source, target in edges))
+    placed = place(sizes, tuple((target, source) for source, target in edges), ends)
     routes = tuple(tuple(reversed(route)) for route in placed.routes)
     return Placed(width=placed.width, height=placed.height, corners=placed.corners, routes=routes)

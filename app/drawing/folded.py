@@ -1,11 +1,13 @@
 """Coordinates of the folded graph: a picture of the whole, and one of the inside of every fold.
 
-A picture is placed once and by itself, so that opening a fold moves nothing: the reader goes from picture to
-picture. What a fold hangs together with stands in its picture too, as a neighbour. Which nodes are folded is
-decided in `folding`. A fold's box has minus its number for an id.
+A picture is placed once and by itself; where a reader opens a fold, its box grows to the size of the picture
+inside, and what is right of it and below makes room (`static/src/layout/nesting.ts`). What a fold hangs
+together with is a port in its picture: a small box at the left end for what gradients flow to, at the right
+end for what they come from. Which nodes are folded is decided in `folding` and `stretches`. A fold's box has
+minus its number for an id.
 """
 
-from collections import ChainMap
+from collections import ChainMap, Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
@@ -13,10 +15,21 @@ from typing import Any, NamedTuple
 from ..schema import EdgeDrawing, FoldDrawing, FoldedDrawing, GraphNode, NodeDrawing, Trace
 from .boxes import fold_size
 from .folding import Group, Item, Patience, groups_of
+from .layers import Rank
 from .spread import effort, spread
+from .stretches import stretches
 
-MOST_BOXES = 1_200
+MOST_BOXES = 1_800
 """Boxes of all pictures together. What lies deeper stays behind the box of its fold."""
+
+PORT = 8.0
+"""Width and height of the box at the end of an edge that goes on outside."""
+
+_MANY = 200
+"""Boxes of the whole above which it is cut into stretches."""
+
+_MANY_OF_A_ROUND = 40
+"""The same for one of several rounds."""
 
 _MOST_NODES = 12_000
 """A graph of more nodes is not folded."""
@@ -37,8 +50,8 @@ Size = tuple[float, float]
 class Engine:
     """What placing needs to know."""
 
-    place: Callable[[tuple[Size, ...], tuple[tuple[int, int], ...]], Any]
-    """Places boxes of such sizes with such edges."""
+    place: Callable[[tuple[Size, ...], tuple[tuple[int, int], ...], Mapping[int, Rank]], Any]
+    """Places boxes of such sizes with such edges, some of them at one end."""
 
     sizes: Mapping[int, Size]
     steps: Mapping[int, int]
@@ -82,7 +95,11 @@ def draw_folded(
         return None
     items = _items(trace, nodes)
     patience = Patience()
-    grouped = [(part, groups_of({node: items[node] for node in part}, patience)) for part in parts]
+    most = _MANY if len(parts) == 1 else _MANY_OF_A_ROUND
+    grouped = []
+    for part in parts:
+        within = {node: items[node] for node in part}
+        grouped.append((part, stretches(within, groups_of(within, patience), most)))
     if not any(groups for _, groups in grouped):
         return None
     return _Drawing(items, engine).whole(grouped)
@@ -96,6 +113,7 @@ def _items(trace: Trace, nodes: Mapping[int, GraphNode]) -> dict[int, Item]:
             modules=tuple(names[m] for m in node.modules[:_MOST_MODULES]),
             targets=tuple(dict.fromkeys(t for t, _ in node.next_functions if t is not None and t in nodes)),
             leaf=names[node.name] == "AccumulateGrad",
+            line=node.line,
         )
         for i, node in nodes.items()
     }
@@ -109,6 +127,8 @@ class _Drawing:
         self._engine = engine
         self._left = MOST_BOXES
         self._effort = _MOST_EFFORT
+        self._known: dict[object, Any] = {}
+        """Pictures by what they were placed from: the calls of one module are often alike."""
         self._groups: list[tuple[Group, int, Mapping[int, int]]] = []
         """By number less one: a fold, the fold it is in, and which box stands for each node around it."""
         self._users: dict[int, list[int]] = {}
@@ -216,10 +236,14 @@ class _Drawing:
             self._effort -= effort(len(kept), links)
             if self._effort < 0:
                 return _EMPTY
-        placed = engine.place(tuple(self._size(box) for box in kept), tuple(links))
+        ports = _ports(kept, links, outside)
+        sizes = tuple((PORT, PORT) if i in ports else self._size(box) for i, box in enumerate(kept))
+        shape = (sizes, tuple(links), tuple(ports.items()))
+        placed = self._known.get(shape) or engine.place(sizes, tuple(links), ports)
+        self._known[shape] = placed
         drawn = [
             NodeDrawing(node=box, x=x, y=y, width=w, height=h, step=self._step(box))
-            for box, (x, y), (w, h) in zip(kept, placed.corners, map(self._size, kept), strict=True)
+            for box, (x, y), (w, h) in zip(kept, placed.corners, sizes, strict=True)
         ]
         edges = [
             EdgeDrawing(source=kept[source], target=kept[target], points=route)
@@ -236,6 +260,19 @@ class _Drawing:
     def _step(self, box: int) -> int:
         steps = self._engine.steps
         return steps[box] if box > 0 else min(steps[node] for node in self._groups[-box - 1][0].members)
+
+
+def _ports(
+    kept: Sequence[int], links: Iterable[tuple[int, int]], outside: set[int] | frozenset[int]
+) -> dict[int, Rank]:
+    """Which boxes are ports and at which end: leaves drawn again beside every user are none."""
+    drawn = Counter(kept)
+    targets = {target for _, target in links}
+    return {
+        i: "first" if i in targets else "last"
+        for i, box in enumerate(kept)
+        if box in outside and drawn[box] == 1
+    }
 
 
 def _that_fit(parts: Sequence[tuple[list[int], list[Group]]], most: int) -> list[int]:

@@ -31,13 +31,15 @@ class Item:
     targets: tuple[int, ...]
     """Nodes of the part that its gradient flows to, each once."""
     leaf: bool
+    line: int | None = None
+    """First line of the statement that made it."""
 
 
 @dataclass
 class Group:
     """Nodes behind one box, and the groups among them."""
 
-    kind: Literal["module", "chain"]
+    kind: Literal["module", "chain", "lines"]
     label: str
     members: list[int]
     groups: list["Group"] = field(default_factory=list)

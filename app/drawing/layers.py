@@ -3,7 +3,10 @@
 Source: graphlay, pinned: the same graph gives the same coordinates.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Literal
 
 import graphlay
 
@@ -15,6 +18,7 @@ _OPTIONS = {
 
 Size = tuple[float, float]
 Point = tuple[float, float]
+Rank = Literal["first", "last"]
 
 
 @dataclass(frozen=True)
@@ -27,12 +31,17 @@ class Placed:
     routes: tuple[tuple[Point, ...], ...]
 
 
-def place(sizes: tuple[Size, ...], edges: tuple[tuple[int, int], ...]) -> Placed:
+def place(
+    sizes: tuple[Size, ...],
+    edges: tuple[tuple[int, int], ...],
+    ends: Mapping[int, Rank] = MappingProxyType({}),
+) -> Placed:
     """Lay out one graph.
 
     Args:
         sizes: Width and height of each box.
         edges: Source and target, as places in `sizes`; an edge runs from left to right.
+        ends: Boxes that are to stand in the first layer or in the last.
 
     Returns:
         Where each box and each edge is.
@@ -41,8 +50,8 @@ def place(sizes: tuple[Size, ...], edges: tuple[tuple[int, int], ...]) -> Placed
         GraphlayError: The engine refused the graph.
     """
     graph = graphlay.Graph()
-    for width, height in sizes:
-        graph.node(width=width, height=height)
+    for number, (width, height) in enumerate(sizes):
+        graph.node(width=width, height=height, rank=ends.get(number, "free"))
     for source, target in edges:
         graph.edge(source, target)
     layout = graphlay.layout(graph, options=_OPTIONS)

@@ -44,19 +44,21 @@ class EdgeDrawing(Record):
 
 
 class FoldDrawing(Record):
-    """A box that stands for many nodes, and opens into a picture of its own."""
+    """A box that stands for many nodes, and opens where it stands."""
 
     id: int
     """Its number, from 1; in a picture's boxes and edges it is told by minus its number."""
 
-    kind: Literal["module", "chain"]
-    """`module`: nodes made during one call of a module; `chain`: nodes of one kind in a row."""
+    kind: Literal["module", "chain", "lines"]
+    """`module`: nodes made during one call of a module; `chain`: nodes of one kind in a row; `lines`: nodes
+    that the program made one after the other."""
 
     label: str
-    """How the program reaches the module; the nodes' name for a chain. Empty when nothing leads to it."""
+    """How the program reaches the module; the nodes' name for a chain; the lines that made them, as `3` or
+    `3–9`. Empty when nothing leads to it."""
 
     class_name: str
-    """The module's class; empty for a chain."""
+    """The module's class; empty for the others."""
 
     inside: int
     """The fold it stands in; 0 for the whole graph."""
@@ -71,7 +73,8 @@ class FoldDrawing(Record):
     """Height of the picture inside."""
 
     nodes: tuple[NodeDrawing, ...]
-    """Boxes of the picture inside. Those of `outside` are the neighbours of what is in it."""
+    """Boxes of the picture inside. Those of `outside` are neighbours: small ones at its left and right end,
+    where edges leave and enter, or whole leaves drawn again beside their users."""
 
     edges: tuple[EdgeDrawing, ...]
     """Edges of the picture inside."""

@@ -1,7 +1,5 @@
 """The graph as a reader uses it: backward passes node by node, details, chips of one storage, room."""
 
-import re
-
 import pytest
 from playwright.sync_api import Page, expect
 
@@ -150,30 +148,67 @@ loss.backward()
 """
 
 
-def test_modules_are_folded_and_open_into_pictures_of_their_own(open_page: Open) -> None:
+FOLD = ".graph .node[data-fold]"
+
+
+def corner(page: Page, name: str) -> list[float]:
+    """Where a fold's box or frame begins in the window."""
+    found: list[float] = page.evaluate(
+        """name => {
+          const head = [...document.querySelectorAll('[data-fold-head]')]
+            .find(each => each.textContent.startsWith(name));
+          const box = head?.parentElement ?? [...document.querySelectorAll('.graph .node')]
+            .find(each => each.querySelector('.node-title').textContent === name);
+          const { x, y } = box.getBoundingClientRect();
+          return [Math.round(x), Math.round(y)];
+        }""",
+        name,
+    )
+    return found
+
+
+def test_folds_open_where_they_stand_and_close_again(open_page: Open) -> None:
     page = playground(open_page, NET)
     fold = page.get_by_role("button", name="Fold", exact=True)
     expect(fold).to_have_attribute("aria-pressed", "true")
     titles = page.locator(".graph .node-title")
-    expect(page.locator(".graph .node[data-fold]")).to_have_count(6)
-    first = page.locator(".graph .node[data-fold]", has_text="model[0]").first
-    expect(first).to_contain_text("Sequential · 8 nodes")
-    first.get_by_role("button").press("Enter")
-    expect(page.locator(".fold-path")).to_have_text(re.compile("Whole graph.*model\\[0\\]"))
-    expect(titles.filter(has_text="ReluBackward0")).to_have_count(1)
-    expect(page.locator(".graph .node[data-outside]", has_text="model[1]")).to_have_count(1)
+    expect(page.locator(FOLD)).to_have_count(6)
+    at_first = boxes(page)
+    for opened, name in enumerate(("model[1]", "model[3]"), 1):
+        page.locator(FOLD, has_text=name).get_by_role("button").focus()
+        place = corner(page, name)
+        page.keyboard.press("Enter")
+        expect(page.locator(".fold-frame")).to_have_count(opened)
+        assert corner(page, name) == place
+        expect(page.locator(":focus")).to_have_attribute("aria-expanded", "true")
+        expect(page.locator(FOLD)).to_have_count(6 + opened)  # its norm and its linear layer
+    expect(titles.filter(has_text="ReluBackward0")).to_have_count(2)
+    expect(page.get_by_role("navigation", name="Open in the graph")).to_contain_text("model[3] ×")
     before = boxes(page)
     page.locator(".control-previous").first.click()
     assert boxes(page) == before
     page.locator(".control-next").click()
     page.get_by_role("button", name="Next node of the backward pass").click()
-    page.get_by_role("navigation", name="Where you are in the graph").get_by_role(
-        "button", name="Whole graph"
-    ).click()
     expect(page.locator(".graph .node[data-turn='now']")).to_have_count(1)
+    page.get_by_role("button", name="Fold model[1] again").click()
+    expect(page.locator(":focus")).to_have_text("model[1]")
+    page.locator("[data-fold-head]").press("Enter")
+    expect(page.locator(".fold-frame")).to_have_count(0)
+    assert boxes(page)[3:] == at_first[3:]
     fold.click()
-    expect(page.locator(".graph .node[data-fold]")).to_have_count(0)
+    expect(page.locator(FOLD)).to_have_count(0)
     expect(titles.filter(has_text="ReluBackward0")).to_have_count(6)
+
+
+def test_what_opens_glides_unless_less_motion_is_wanted(open_page: Open) -> None:
+    running = (
+        "() => document.getAnimations().filter(({ effect }) => effect.target.closest('.viewport')).length"
+    )
+    for still in (True, False):
+        page = playground(open_page, NET, still=still)
+        page.wait_for_function(f"() => ({running})() === 0")
+        page.locator(FOLD).first.get_by_role("button").press("Enter")
+        assert (page.evaluate(running) > 0) is not still
 
 
 def test_axe_finds_nothing_in_the_graph_with_its_panels_open(open_page: Open) -> None:

@@ -1753,7 +1753,7 @@ export interface FoldedDrawing {
   folds: FoldDrawing[];
 }
 /**
- * A box that stands for many nodes, and opens into a picture of its own.
+ * A box that stands for many nodes, and opens where it stands.
  *
  * This interface was referenced by `Trace`'s JSON-Schema
  * via the `definition` "FoldDrawing".
@@ -1764,15 +1764,17 @@ export interface FoldDrawing {
    */
   id: number;
   /**
-   * `module`: nodes made during one call of a module; `chain`: nodes of one kind in a row.
+   * `module`: nodes made during one call of a module; `chain`: nodes of one kind in a row; `lines`: nodes
+   * that the program made one after the other.
    */
-  kind: "module" | "chain";
+  kind: "module" | "chain" | "lines";
   /**
-   * How the program reaches the module; the nodes' name for a chain. Empty when nothing leads to it.
+   * How the program reaches the module; the nodes' name for a chain; the lines that made them, as `3` or
+   * `3–9`. Empty when nothing leads to it.
    */
   label: string;
   /**
-   * The module's class; empty for a chain.
+   * The module's class; empty for the others.
    */
   class_name: string;
   /**
@@ -1792,7 +1794,8 @@ export interface FoldDrawing {
    */
   height: number;
   /**
-   * Boxes of the picture inside. Those of `outside` are the neighbours of what is in it.
+   * Boxes of the picture inside. Those of `outside` are neighbours: small ones at its left and right end,
+   * where edges leave and enter, or whole leaves drawn again beside their users.
    */
   nodes: NodeDrawing[];
   /**

@@ -2,7 +2,7 @@
  * One box of the autograd graph: a node, or a leaf with its AccumulateGrad, and its saved tensors.
  *
  * Its size is decided in Python (`app/drawing/boxes.py`): 9 px, title 20, subtitle 18, chips of 24 with
- * 4 above each, 9 px. The same box is there from the first step, dashed until the node is made.
+ * 6 above each, 9 px. The same box is there from the first step, dashed until the node is made.
  */
 import type { NodeFacts } from "../layout/graph";
 import type { Focus, NodeNow, SavedNow, State } from "../model/state";

@@ -13,7 +13,10 @@ export interface Box {
   readonly height: number;
 }
 
-/** Below this the smallest words of the picture cannot be read; fit goes no further by itself. */
+/**
+ * Below this the smallest words of the picture cannot be read, and chips come too close to one another to be hit
+ * (30 px from the middle of one to the next, and 24 are wanted); fit goes no further by itself.
+ */
 const READABLE = 0.8;
 const SMALLEST = 0.15;
 const LARGEST = 2.5;
@@ -91,6 +94,15 @@ export class Viewport {
   pan(dx: number, dy: number): void {
     this.x += dx;
     this.y += dy;
+    this.touched = true;
+    this.place();
+  }
+
+  /** Shows the picture from this point of it on, the left top one, at this scale. */
+  look({ x, y }: Pick<Box, "x" | "y">, scale: number): void {
+    this.scale = scale;
+    this.x = -x * scale;
+    this.y = -y * scale;
     this.touched = true;
     this.place();
   }
