@@ -22,9 +22,9 @@ def test_the_guided_minute_is_offered_once_goes_over_real_things_and_gives_the_f
 ) -> None:
     page = open_page("/playground?lang=en#step=7", first_visit=True)
     offer = page.get_by_role("complementary", name="A guided minute")
-    before = page.locator(".player-memory").bounding_box()
     offer.get_by_role("button", name="Show me").click()
     expect(offer).to_have_count(0)
+    before = page.locator(".player-memory").bounding_box()
 
     titles = []
     for stop in range(STOPS):

@@ -33,7 +33,7 @@ async function begin(stage: Stage): Promise<void> {
   startTour(stage.messages, stage.root);
 }
 
-/** A card in the corner: nothing moves, and nothing has to be answered. */
+/** A row above everything: it covers nothing, and nothing has to be answered. */
 function offer(stage: Stage): void {
   offered = true;
   const say = stage.messages.text;
@@ -45,5 +45,5 @@ function offer(stage: Stage): void {
     remember(SEEN, "seen");
     card.remove();
   });
-  document.body.append(card);
+  stage.root.before(card);
 }

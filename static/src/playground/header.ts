@@ -7,6 +7,9 @@ import { DeviceMenu } from "./device-menu";
 import type { Example, Limits } from "./given";
 import type { Going } from "./runs";
 
+/** Between facts that are told in one line; a line of the header breaks only there. */
+const SEPARATOR = " · ";
+
 export interface HeaderHooks {
   run(): void;
   cancel(): void;
@@ -64,7 +67,9 @@ export class Header {
 
   /** Says something in the header, and to who cannot see it. */
   tell(text: string): void {
-    this.status.textContent = text;
+    const pieces = text.split(SEPARATOR);
+    this.status.classList.toggle("pieces", pieces.length > 1);
+    this.status.replaceChildren(...pieces.flatMap((piece, i) => [...(i === 0 ? [] : [SEPARATOR]), el("span", {}, piece)]));
   }
 
   /** Says which device was chosen, and what a run took; null before it has run. */

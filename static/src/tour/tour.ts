@@ -137,9 +137,9 @@ class Tour {
     const stop = this.stops[this.at];
     // Stepping may have made the picture anew.
     if (this.target?.isConnected !== true && stop !== undefined) this.target = this.find(stop);
-    const box = this.target?.getBoundingClientRect();
-    this.ring.hidden = box === undefined;
-    if (box === undefined) return;
+    const box = this.target === null ? null : boxOf(this.target);
+    this.ring.hidden = box === null;
+    if (box === null) return;
     const [top, left] = [Math.max(2, box.top - 5), Math.max(2, box.left - 5)];
     const [bottom, right] = [Math.min(innerHeight - 2, box.bottom + 5), Math.min(innerWidth - 2, box.right + 5)];
     set(this.ring, { left, top, width: right - left, height: bottom - top });
@@ -160,6 +160,14 @@ class Tour {
     const chosen = fits ?? { left: inside(right - width, width, innerWidth), top: inside(top - GAP - height, height, innerHeight) };
     set(this.card, { left: chosen.left, top: chosen.top });
   }
+}
+
+/** What is seen of a thing: of a row of lamps the lamps, as words stand right beside its room. */
+function boxOf(target: Element): DOMRect {
+  const inner = target.classList.contains("lamps") ? [...target.children].map((each) => each.getBoundingClientRect()).filter(({ width }) => width > 0) : [];
+  if (inner.length === 0) return target.getBoundingClientRect();
+  const [left, top] = [Math.min(...inner.map((box) => box.left)), Math.min(...inner.map((box) => box.top))];
+  return new DOMRect(left, top, Math.max(...inner.map((box) => box.right)) - left, Math.max(...inner.map((box) => box.bottom)) - top);
 }
 
 function set(element: HTMLElement, places: Readonly<Record<string, number | null>>): void {

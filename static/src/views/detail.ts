@@ -1,4 +1,5 @@
 /** One storage in words: the tensors that look at it, where an element lives, who keeps it. */
+import type { Kept } from "../layout/kept";
 import { tensorsOn, type Looking } from "../layout/focus";
 import { traitsOf } from "../layout/traits";
 import { shortDtype } from "../layout/values";
@@ -6,12 +7,13 @@ import type { State, StorageNow, TensorNow } from "../model/state";
 import type { TensorView } from "../schema/trace.gen";
 import { storageBadge, swatch, tuple } from "./badge";
 import { el, type Child } from "./dom";
-import { nameOf, Readout, unnamedHolder } from "./readout";
+import { nameOf, originShort, Readout, unnamedHolder } from "./readout";
 import { ReadingPicture } from "./reading";
 import { pick, type Say } from "./view";
 
 const ROW_HEIGHT = 34;
 const HEAD_HEIGHT = 24;
+const LINE_HEIGHT = 16;
 const MOST_HOLDERS = 8;
 
 export class Detail {
@@ -24,20 +26,27 @@ export class Detail {
   private readonly summary = el("p", { class: "summary" });
   private readonly holders = el("p", { class: "holders" });
   private readonly traits = el("p", { class: "traits" });
+  private chosen: number | null = null;
+  private revealed: number | null = null;
+  private readonly highest: number;
+  /** Height of the table's window. */
+  private seen = 0;
 
   constructor(
     private readonly say: Say,
     private readonly marks: ReadonlyMap<number, number>,
     private readonly colours: ReadonlyMap<number, number>,
     dtypes: ReadonlyMap<number, string>,
-    /** Rows the table keeps room for. */
-    rows: number,
+    { rows, lines, sums }: Kept,
   ) {
     this.readout = new Readout(say, marks);
     this.reading = new ReadingPicture(say, marks, dtypes);
     this.frame = el("div", { class: "views" }, this.table);
-    this.frame.style.setProperty("height", `${HEAD_HEIGHT + rows * ROW_HEIGHT}px`);
-    this.root.append(this.title, this.frame, this.traits, this.readout.root, this.summary, this.holders, this.reading.root);
+    this.highest = ROW_HEIGHT + (lines - 1) * LINE_HEIGHT;
+    this.frame.style.setProperty("--rows", `${HEAD_HEIGHT + rows * ROW_HEIGHT + Math.min(rows, 2) * (this.highest - ROW_HEIGHT)}px`);
+    this.root.style.setProperty("--sums", String(sums));
+    new ResizeObserver(() => (this.seen = this.frame.clientHeight)).observe(this.frame);
+    this.root.append(this.title, this.frame, this.readout.root, this.traits, this.summary, this.holders, this.reading.root);
   }
 
   /** `unobserved`: the values are those of a run that nobody watched. */
@@ -63,8 +72,22 @@ export class Detail {
     this.writeHolders(storage);
   }
 
+  /** Of more rows than are seen at once, the one chosen is. */
+  settle(): void {
+    if (this.revealed === this.chosen) return;
+    this.revealed = this.chosen;
+    if (HEAD_HEIGHT + (this.table.rows.length - 1) * this.highest <= this.seen) return;
+    const row = this.table.querySelector("tr.chosen")?.getBoundingClientRect();
+    const frame = this.frame.getBoundingClientRect();
+    if (row === undefined || row.height === 0) return;
+    const [above, below] = [frame.top + HEAD_HEIGHT - row.top, row.bottom + 4 - frame.bottom];
+    if (above > 0) this.frame.scrollTop -= above;
+    else if (below > 0) this.frame.scrollTop += below;
+  }
+
   private writeTable(tensors: readonly TensorNow[], chosen: number | null): void {
     const { say } = this;
+    this.chosen = chosen;
     // A click on a row rebuilds the rows; the button that had the keyboard keeps it.
     const active = this.root.ownerDocument.activeElement;
     const focused = active instanceof HTMLElement && this.table.contains(active) ? active.dataset["tensor"] : undefined;
@@ -93,13 +116,14 @@ export class Detail {
 
   private row(tensor: TensorNow, chosen: boolean, dtypes: boolean): HTMLElement {
     const { view, names } = tensor;
-    const name = names.slice(0, 2).join(", ") || nameOf(tensor, this.say);
+    const whole = names.join(", ") || nameOf(tensor, this.say);
+    const name = names.slice(0, 2).join(", ") || (originShort(tensor.origin) ?? whole);
     const label = el("span", { class: "tensor-name" }, names.length > 2 ? `${name}, …` : name);
-    const button = el("button", { type: "button", "aria-pressed": String(chosen), "data-tensor": tensor.id, title: names.join(", ") || name }, swatch(this.marks.get(tensor.id) ?? 0), label);
+    const button = el("button", { type: "button", "aria-pressed": String(chosen), "data-tensor": tensor.id, title: whole }, swatch(this.marks.get(tensor.id) ?? 0), label);
     const cells: Child[] = [
       el("th", { scope: "row" }, button),
-      el("td", {}, tuple(view.shape)),
-      el("td", {}, tuple(view.stride)),
+      el("td", { class: "tuple" }, tuple(view.shape)),
+      el("td", { class: "tuple" }, tuple(view.stride)),
       el("td", {}, view.storage_offset === null ? "–" : String(view.storage_offset)),
     ];
     if (dtypes) cells.push(el("td", {}, shortDtype(view.dtype)));

@@ -7,6 +7,7 @@
 import { lanesOf, nextTransfer, occupantOf, storageColours, type Lane, type Place } from "../layout/devices";
 import { lookingAt, tensorsOn, type Looking } from "../layout/focus";
 import { livesOf, type Lives, type StorageLife } from "../layout/lives";
+import { keptFor } from "../layout/kept";
 import { traitsOf } from "../layout/traits";
 import { shortDtype, type ReadAs } from "../layout/values";
 import type { Focus, State, StorageNow, TensorNow } from "../model/state";
@@ -21,8 +22,6 @@ import { Cells } from "./place";
 import { freedText, nameOf, originShort, originText, unnamedHolder } from "./readout";
 import { pick, type Say, type View } from "./view";
 
-const MOST_ROWS = 5;
-const UNNAMED_ROWS = 3;
 /** With more places than these in all, cells are drawn smaller: those of one tensor first, then shared ones. */
 const ROOMY = 2;
 const FULL = 6;
@@ -70,7 +69,7 @@ export class StorageView implements View {
     const whole = { lives, marks, colours: storageColours(lives), simulated: trace.environment.simulated, dense, say };
     this.lanes.splice(0, this.lanes.length, ...lanes.map((lane) => new LanePicture(lane, whole)));
     const dtypes = new Map(lives.storages.map(({ id, first }) => [id, first?.dtype ?? ""]));
-    this.detail = new Detail(say, marks, whole.colours, dtypes, rowsKept(lives));
+    this.detail = new Detail(say, marks, whole.colours, dtypes, keptFor(lives));
     this.chips = lanes.flatMap((lane) => lane.chips.map((chip) => new PlacePicture(chip, whole)));
     const stage = el("div", { class: "stage" }, ...this.lanes.map((lane) => lane.root), this.unnamed(), this.loose);
     const body = el("div", { class: "memory-body" }, stage, this.detail.root);
@@ -88,6 +87,10 @@ export class StorageView implements View {
     const storages = [...state.storages.values()].filter((storage) => !storage.freed);
     const tensors = storages.reduce((n, storage) => n + storage.tensors.length, 0);
     this.count.textContent = storages.length === 0 ? "" : this.say("ui.memory.count", { storages: storages.length, tensors });
+  }
+
+  settle(): void {
+    this.detail?.settle();
   }
 
   private toggle(root: HTMLElement): HTMLElement {
@@ -128,22 +131,6 @@ export class StorageView implements View {
       }),
     );
   }
-}
-
-/** Rows for the most tensors that look at one storage at the end of a step; those without a name may scroll. */
-function rowsKept(lives: Lives): number {
-  let [named, most] = [1, 1];
-  for (const { views } of lives.storages) {
-    const alive: number[] = []; // when each of those still there will be gone
-    for (const { born, gone } of views) {
-      if (gone <= born || most >= MOST_ROWS) continue;
-      const left = alive.filter((end) => end > born);
-      alive.splice(0, alive.length, ...left, gone);
-      most = Math.max(most, alive.length);
-    }
-    for (const { mark } of views) named = Math.max(named, mark);
-  }
-  return Math.min(MOST_ROWS, Math.max(named, Math.min(most, UNNAMED_ROWS)));
 }
 
 class LanePicture {
