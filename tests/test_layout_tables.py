@@ -19,6 +19,7 @@ TABLES = (
     ("strides.json", "stride_rows"),
     ("values.json", "value_rows"),
     ("overlaps.json", "overlap_rows"),
+    ("tiles.json", "tile_rows"),
 )
 
 

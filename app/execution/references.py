@@ -5,6 +5,7 @@ The tracer does not write such chunks, but a program may forge one; all later co
 (replay, explanations, drawings) may then rely on every reference.
 """
 
+import base64
 import re
 from collections.abc import Sequence
 
@@ -20,9 +21,11 @@ from ..schema import (
     Step,
     Steps,
     TensorView,
+    TileGrid,
     UntypedStorage,
 )
 from ..schema.replay import World
+from ..schema.tiles import MOST_TILES, TILE_BYTES, tiles_across, tiles_down
 
 _MOST_DIMENSIONS = 128
 """Most PyTorch ops end at 64, but larger tensors can be made; nested lists of many more exhaust the stack."""
@@ -119,6 +122,9 @@ class References:
                 _require(_are_ids(*event.storages), "a storage")
             case "bytes":
                 _require(_are_ids(event.storage), "a storage")
+            case "tiles":
+                _require(_are_ids(event.storage), "a storage")
+                _require(event.grid is None or _is_grid(event.grid), "a tile")
             case "gone":
                 _require(_are_ids(*event.tensors), "a tensor")
             case "values" | "traits" | "gradient":
@@ -202,6 +208,20 @@ def _are_ids(*ids: int | None) -> bool:
 
 def _is_storage(event: UntypedStorage) -> bool:
     return 0 <= event.nbytes < _MOST_BYTES and _ADDRESS.fullmatch(event.address) is not None
+
+
+def _is_grid(grid: TileGrid) -> bool:
+    """Its tiles cover its cells, and it has figures of each."""
+    if not 0 < grid.columns <= grid.cells < _MOST_BYTES or grid.height < 1 or grid.width < 1:
+        return False
+    count = tiles_down(grid) * tiles_across(grid)
+    runs = all(min(run) >= 0 and run[0] + run[1] <= count for run in grid.odd)
+    if not runs or count > MOST_TILES:
+        return False
+    try:
+        return len(base64.b64decode(grid.figures, validate=True)) == count * TILE_BYTES
+    except ValueError:
+        return False
 
 
 def _is_plausible(view: TensorView) -> bool:

@@ -61,6 +61,7 @@ from .storage import (
     TensorView,
     UntypedStorage,
 )
+from .tiles import StorageTiles, TileGrid
 from .trace import (
     Chunk,
     Closing,
@@ -156,6 +157,7 @@ __all__ = [
     "StorageBytes",
     "StorageFreed",
     "StorageHeld",
+    "StorageTiles",
     "TensorContents",
     "TensorState",
     "TensorSummary",
@@ -165,6 +167,7 @@ __all__ = [
     "TensorView",
     "TensorsGone",
     "ThreadRan",
+    "TileGrid",
     "Trace",
     "TraceRequest",
     "TracingTurnedOff",

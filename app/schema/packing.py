@@ -84,6 +84,7 @@ _CODES: dict[tuple[str, str], Code] = {
     ("storage", "address"): "x",
     ("bytes", "storage"): "s",
     ("bytes", "data"): "x",
+    ("tiles", "storage"): "s",
     ("freed", "storages"): "s",
     ("tensor", "id"): "t",
     ("tensor", "storage"): "s",

@@ -39,6 +39,7 @@ from .storage import (
     TensorView,
     UntypedStorage,
 )
+from .tiles import StorageTiles
 
 
 class Environment(Record):
@@ -145,6 +146,7 @@ class WarningIssued(Record):
 Event = Annotated[
     UntypedStorage
     | StorageBytes
+    | StorageTiles
     | StorageFreed
     | StorageHeld
     | TensorState

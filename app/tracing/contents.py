@@ -2,7 +2,8 @@
 
 Small storages are recorded whole whenever they change, so that all tensors on one show the same memory.
 Values are recorded beside that only for what no recorded bytes give: other layouts, quantized tensors,
-and tensors on storages too large to record, those as a summary when they are large themselves.
+and tensors on storages too large to record, those as a summary when they are large themselves. How such a
+storage is told by tiles is in `tiling`.
 """
 
 import base64
@@ -15,6 +16,7 @@ from . import reading
 from .accelerator import beginning_of, here
 from .rows import Running, State, StorageRow, TensorRow
 from .stream import Stream
+from .tiling import Tiling
 
 SMALL_VALUES_BYTES = 256
 """Storages up to this size are recorded at every change."""
@@ -45,6 +47,7 @@ class Contents:
         """Storages up to this size are recorded."""
         self._now = now
         self._hashing_left_s = _HASHING_S
+        self.tiling = Tiling(stream, now)
         self.written: dict[int, StorageRow] = {}
         """Storages whose bytes were found changed: others on them must be looked at."""
 
@@ -175,6 +178,7 @@ class Contents:
         if values_key == before:
             return
         row.values_key = values_key
+        self.tiling.mark(storage, changed=before is not None and before[:3] != values_key[:3])
         past_the_version = (
             before is not None
             and (before[0], before[3]) == (values_key[0], values_key[3])

@@ -133,14 +133,14 @@ class Summary:
             return
         if kind == "tensor" or kind == "storage":
             kept[kind, event["id"]] = event
-        elif kind == "bytes" or kind == "held":
+        elif kind == "bytes" or kind == "held" or kind == "tiles":
             kept[kind, event["storage"]] = event
         elif kind == "values" or kind == "traits":
             kept[kind, event["tensor"]] = event
         elif kind == "gone":
             self._forget(event, "tensors", ("tensor", "values", "traits"), self._first_tensor)
         elif kind == "freed":
-            self._forget(event, "storages", ("storage", "bytes", "held"), self._first_storage)
+            self._forget(event, "storages", ("storage", "bytes", "tiles", "held"), self._first_storage)
         elif kind == "names" or kind == "entries":
             key = (kind, event["frame"], event["path" if kind == "entries" else "root"])
             if key not in kept:

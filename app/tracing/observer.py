@@ -146,7 +146,8 @@ class StepObserver:
         now = self._now
         now.effects = step.effects
         now.line = self._statements.rows[step.statement][1]
-        now.full_records = self._executions[step.statement] <= FULL_RECORDS or self._folding.active
+        now.early = self._executions[step.statement] <= FULL_RECORDS
+        now.full_records = now.early or self._folding.active
         self._calls.failures.frame = step.watch.frame_id
 
     def end(self, step: OpenStep, depth: int, caller: OpenStep | None) -> None:
@@ -262,6 +263,7 @@ class StepObserver:
             return
         self._observe(0, self._globals, None)
         self._guarded(self._ledger.record_what_is_left)
+        self._guarded(self._contents.tiling.tell_the_last, self._ledger.storages(), self._names.tensors(0))
         self._guarded(self._ledger.sweep_storages)
         self._guarded(self._holders.settle_for_good, self._globals, error)
 
@@ -304,18 +306,19 @@ class StepObserver:
         while self._elsewhere.heard:
             self._stream.events.append(self._elsewhere.heard.popleft())
             calls.hears_api = False  # what runs elsewhere may write unheard
+        written, calls.written = calls.written, {}
+        for storage in written.values():
+            storage.writes += 1
         glance = ledger.glance if calls.hears_api else ledger.look_closely
         for t in self._scan(frame, variables, statement):
             glance(t)
         if not calls.backward_roots_seen:
             calls.after_backward(ledger.with_grad_fn())
-        while calls.touched or calls.changed or calls.written or contents.written:
+        while calls.touched or calls.changed or written or contents.written:
             touched, calls.touched = calls.touched, {}
             changed, calls.changed = calls.changed, {}
-            storages = {**calls.written, **contents.written}
-            for storage in calls.written.values():
-                storage.writes += 1
-            calls.written, contents.written = {}, {}
+            storages = {**written, **contents.written}
+            written, contents.written = {}, {}
             for storage in storages.values():
                 changed.update(storage.tensors)
                 for other in ledger.overlapping(storage):
@@ -338,6 +341,8 @@ class StepObserver:
                 ledger.look_closely(t)
         if contents.written:
             self._look_at_written_again()
+        if contents.tiling.waiting:
+            contents.tiling.tell(self._names.tensors(frame))
         self._tell_births(frame)
 
     def _look_at_written_again(self) -> None:

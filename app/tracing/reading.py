@@ -316,13 +316,18 @@ def read_bytes(address: int, nbytes: int) -> bytes:
     return data
 
 
+def memory_at(address: int, nbytes: int) -> Any:
+    """The bytes at `address` as a buffer, not a copy."""
+    return (ctypes.c_char * nbytes).from_address(address)
+
+
 def digest(address: int, nbytes: int, *, whole: bool = False) -> int:
     """A checksum of large storages, so that writes past the version counter are noticed.
 
     Above 1 MiB, unless the whole is asked for, only both ends and 4,096 bytes between are looked at: a write
     elsewhere is noticed by its version, or not at all.
     """
-    view = memoryview((ctypes.c_char * nbytes).from_address(address)).cast("B")
+    view = memoryview(memory_at(address, nbytes)).cast("B")
     if whole or nbytes <= _BYTES_HASHED_WHOLE:
         return zlib.crc32(view)
     checksum = zlib.crc32(view[-_EDGE_BYTES:], zlib.crc32(view[:_EDGE_BYTES]))

@@ -81,6 +81,7 @@ class StorageRow:
         "recorded",
         "shrunk",
         "tensors",
+        "tiled",
         "versionless",
         "writes",
     )
@@ -100,6 +101,8 @@ class StorageRow:
         self.read_at: Any = None
         """Of a storage on a real device: what its bytes were last copied at, and in which look."""
         self.tensors: dict[int, TensorRow] = {}
+        self.tiled: bool | None = None
+        """The trace has figures of these bytes by tiles; False when it has not; None before it was drawn."""
         self.writes = 0
         """Ops that wrote it, and changes that were found."""
         self.versionless = True
@@ -115,13 +118,15 @@ class StorageRow:
 class Running:
     """The statement that is running."""
 
-    __slots__ = ("effects", "full_records", "late", "line", "looks")
+    __slots__ = ("early", "effects", "full_records", "late", "line", "looks")
 
     def __init__(self) -> None:
         self.effects = Effects(0)
         """What it has done so far."""
         self.full_records = True
         """Storages of more than a few cells are recorded at this execution."""
+        self.early = True
+        """It is one of the first executions of the statement."""
         self.late = False
         """The program is over: what is recorded now changed earlier."""
         self.line: int | None = None

@@ -1,11 +1,11 @@
 """Writes the tables that pin our cell arithmetic and our decoding of bytes to PyTorch's.
 
-    python tests/data/make_layout_tables.py          rewrites all three
+    python tests/data/make_layout_tables.py          rewrites them all
 
 `strides.json`: views with, for each element in order, the cell it lies in. No stride is multiplied
 here: the storage holds 0, 1, 2, … and PyTorch reads the view. `values.json`: bytes and what PyTorch
-reads there, per dtype. `overlaps.json`: cells that a window of another width writes to. They are read by
-tests in Python and in TypeScript. No test runs this file
+reads there, per dtype. `overlaps.json`: cells that a window of another width writes to. `tiles.json`: grids of
+tiles, with the tile that each of some cells lies in. They are read by tests in Python and in TypeScript. No test runs this file
 except to see that the tables are what it would write.
 """
 
@@ -17,6 +17,10 @@ from pathlib import Path
 from typing import Any
 
 import torch
+from tensor_anatomy.schema import TileGrid
+from tensor_anatomy.schema.tiles import figures_of
+from tensor_anatomy.tracing.reading import memory_at
+from tensor_anatomy.tracing.tiles import row_length, tiles
 
 HERE = Path(__file__).parent
 
@@ -170,6 +174,42 @@ def tensor_row(tensor: torch.Tensor) -> dict[str, Any]:
     }
 
 
+def tile_rows() -> list[dict[str, Any]]:
+    """Grids of storages of several forms, with what they say."""
+    ramp = torch.arange(6000, dtype=torch.float32)
+    odd = torch.linspace(-2, 2, 6000).view(60, 100).clone()
+    odd[:7, :13], odd[30, 30], odd[59, 99] = math.nan, math.inf, -math.inf
+    tensors = {
+        "one row": ramp,
+        "rows": ramp.view(60, 100),
+        "transposed": ramp.view(60, 100).t(),
+        "rows that do not fill the storage": ramp[: 59 * 101].view(59, 101),
+        "not finite": odd,
+        "one value": torch.full((60, 100), 0.1),
+        "far apart": torch.tensor([-1e300, 1e-40, 3.0, 1e300], dtype=torch.float64).repeat(1500).view(60, 100),
+        "integers": torch.arange(6000, dtype=torch.int64).view(120, 50) * 977,
+    }
+    return [tile_row(name, t) for name, t in tensors.items()]
+
+
+def tile_row(name: str, t: torch.Tensor) -> dict[str, Any]:
+    """The grid of a tensor's storage; PyTorch cuts the cells, no cell is divided here."""
+    storage = t.untyped_storage()
+    memory = memory_at(storage.data_ptr(), storage.nbytes())
+    grid = tiles(memory, str(t.dtype), row_length(tuple(t.shape), t.stride()) or storage.nbytes())
+    assert grid is not None
+    figures = [list(map(plain, each)) for each in figures_of(TileGrid.model_validate(grid))]
+    rows = -(-grid["cells"] // grid["columns"])
+    cells = torch.arange(rows * grid["columns"]).view(rows, grid["columns"])
+    at, tile = {}, 0
+    for band in cells.split(grid["height"], 0):
+        for piece in band.split(grid["width"], 1):
+            own = [cell for cell in piece.flatten().tolist() if cell < grid["cells"]]
+            at.update(dict.fromkeys([*own[:2], *own[-2:]], tile))
+            tile += 1
+    return {"name": name, "grid": grid, "figures": figures, "at": sorted(at.items())}
+
+
 def read(tensor: torch.Tensor) -> list[Any]:
     """Let PyTorch read the values."""
     if tensor.dtype == torch.complex32:
@@ -201,6 +241,7 @@ def main() -> None:
     (HERE / "overlaps.json").write_text(text(overlap_rows()), encoding="utf-8")
     (HERE / "strides.json").write_text(text(stride_rows()), encoding="utf-8")
     (HERE / "values.json").write_text(text(value_rows()), encoding="utf-8")
+    (HERE / "tiles.json").write_text(text(tile_rows()), encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -121,6 +121,18 @@ function adjusted(value: Value, { is_conj, is_neg }: ReadAs): Value {
   return [sign * re, sign * (is_conj ? -im : im)];
 }
 
+/**
+ * An element of a tensor whose values do not follow from bytes: of its own list, or of the first values of a
+ * large one, which are those of the last two dimensions. Undefined where it was not recorded.
+ */
+export function recordedAt({ values, summary }: { readonly values: unknown; readonly summary: { readonly corner: unknown } | null }, index: readonly number[]): number | string | readonly [number, number] | undefined {
+  const lead = values === undefined ? Math.max(0, index.length - 2) : 0;
+  if (index.slice(0, lead).some((i) => i > 0)) return undefined;
+  const found = index.slice(lead).reduce<unknown>((nested, i) => (Array.isArray(nested) ? (nested[i] as unknown) : undefined), values ?? summary?.corner);
+  if (typeof found === "number" || typeof found === "string") return found;
+  return Array.isArray(found) && found.length === 2 && found.every((part) => typeof part === "number") ? [found[0] as number, found[1] as number] : undefined;
+}
+
 /** Two values are the same to a reader: nan equals nan, 0 differs from -0. */
 export function sameValue(a: Value, b: Value): boolean {
   if (Array.isArray(a) && Array.isArray(b)) return Object.is(a[0], b[0]) && Object.is(a[1], b[1]);

@@ -4,7 +4,7 @@
  * Twin of `app/schema/replay.py`. It derives what is not recorded: which graph nodes are alive, who
  * holds a storage, how tensors are called. Values are not decoded here; a state carries bytes.
  */
-import type { Step, StorageBytes, TensorView, Trace } from "../schema/trace.gen";
+import type { Step, StorageBytes, StorageTiles, TensorView, Trace, TileGrid } from "../schema/trace.gen";
 import { Origins } from "./origins";
 import { UNNAMED_HOLDERS, type ApiNow, type NodeNow, type OpNow, type Origin, type State, type StorageNow, type TensorNow } from "./state";
 import { World, type StorageRecord, type TraceEvent } from "./world";
@@ -19,7 +19,8 @@ export class History {
   private readonly every: number;
   private readonly firstEvents: readonly number[];
   private readonly stream: readonly TraceEvent[];
-  private readonly bytesOf: ReadonlyMap<number, readonly (readonly [number, StorageBytes])[]>;
+  private readonly bytesOf: Told<StorageBytes>;
+  private readonly tilesOf: Told<StorageTiles>;
   /** Site → the library its ops run inside. */
   private readonly insides: ReadonlyMap<number, string>;
   private readonly origins: Origins;
@@ -32,7 +33,8 @@ export class History {
     this.every = Math.max(16, Math.ceil(this.steps / SNAPSHOTS));
     this.stream = trace.steps.flatMap((step) => step.events);
     this.firstEvents = running(trace.steps.map((step) => step.events.length));
-    this.bytesOf = bytesEvents(this.stream);
+    this.bytesOf = told(this.stream, "bytes");
+    this.tilesOf = told(this.stream, "tiles");
     this.insides = new Map(this.stream.flatMap((event) => (event.kind === "inside" ? [[event.site, event.module]] : [])));
     this.origins = new Origins(trace);
     this.snapshots.set(0, new World());
@@ -91,7 +93,8 @@ export class History {
       stdout: world.stdout,
       ops: this.ops(own),
       apiCalls: this.apiCalls(own),
-      written: here === undefined ? new Map() : this.written(own, here.first_event),
+      written: here === undefined ? new Map() : before(own, here.first_event, "bytes", this.bytesOf, decode),
+      retiled: here === undefined ? new Map() : before(own, here.first_event, "tiles", this.tilesOf, ({ grid }): TileGrid | null => grid),
       lamps: new Map(world.lamps),
     };
   }
@@ -184,18 +187,23 @@ export class History {
     }
     return calls;
   }
-
-  /** Storages that were there when the step began and got other bytes, with the bytes before. */
-  private written(own: readonly TraceEvent[], began: number): ReadonlyMap<number, Uint8Array | null> {
-    const found = new Map<number, Uint8Array | null>();
-    for (const event of own) {
-      if (event.kind !== "bytes" || event.late || found.has(event.storage)) continue;
-      const before = this.bytesOf.get(event.storage)?.findLast(([index]) => index < began)?.[1];
-      if (before !== undefined) found.set(event.storage, decode(before));
-    }
-    return found;
-  }
 }
+
+/** Storage id → what was told of it, each with its place in the stream. */
+type Told<T> = ReadonlyMap<number, readonly (readonly [number, T])[]>;
+
+/** Storages that were there when the step began and are told of anew in it, with what was told before. */
+function before<K extends "bytes" | "tiles", T>(own: readonly TraceEvent[], began: number, kind: K, known: Told<OfKind<K>>, read: (event: OfKind<K>) => T): ReadonlyMap<number, T> {
+  const found = new Map<number, T>();
+  for (const event of own) {
+    if ((event.kind !== "bytes" && event.kind !== "tiles") || event.kind !== kind || event.late || found.has(event.storage)) continue;
+    const last = known.get(event.storage)?.findLast(([index]) => index < began)?.[1];
+    if (last !== undefined) found.set(event.storage, read(last));
+  }
+  return found;
+}
+
+type OfKind<K extends "bytes" | "tiles"> = { readonly bytes: StorageBytes; readonly tiles: StorageTiles }[K];
 
 /** 0, a, a + b, … */
 function running(counts: readonly number[]): number[] {
@@ -204,13 +212,14 @@ function running(counts: readonly number[]): number[] {
   return sums;
 }
 
-function bytesEvents(stream: readonly TraceEvent[]): Map<number, (readonly [number, StorageBytes])[]> {
-  const found = new Map<number, (readonly [number, StorageBytes])[]>();
+function told<K extends "bytes" | "tiles">(stream: readonly TraceEvent[], kind: K): Told<OfKind<K>> {
+  const found = new Map<number, (readonly [number, OfKind<K>])[]>();
   stream.forEach((event, index) => {
-    if (event.kind !== "bytes") return;
-    const list = found.get(event.storage);
-    if (list === undefined) found.set(event.storage, [[index, event]]);
-    else list.push([index, event]);
+    if (event.kind !== kind) return;
+    const own = event as OfKind<K>;
+    const list = found.get(own.storage);
+    if (list === undefined) found.set(own.storage, [[index, own]]);
+    else list.push([index, own]);
   });
   return found;
 }
@@ -252,6 +261,10 @@ class StorageState implements StorageNow {
 
   get bytes(): Uint8Array | null {
     return this.record.bytes === null ? null : decode(this.record.bytes);
+  }
+
+  get tiles(): TileGrid | null {
+    return this.record.tiles?.grid ?? null;
   }
 }
 

@@ -3,7 +3,7 @@
  *
  * Types only. A state is never changed once made: views may compare by identity.
  */
-import type { SourceRange, TensorSummary, TensorTrait, TensorView } from "../schema/trace.gen";
+import type { SourceRange, TileGrid, TensorSummary, TensorTrait, TensorView } from "../schema/trace.gen";
 
 export type Layer = "data" | "metadata" | "autograd" | "device";
 export const LAYERS: readonly Layer[] = ["data", "metadata", "autograd", "device"];
@@ -55,6 +55,8 @@ export interface StorageNow {
   readonly device: string;
   /** All bytes, or null when they were not recorded. */
   readonly bytes: Uint8Array | null;
+  /** Of one too large to record: figures by tiles, or null when they were not recorded. */
+  readonly tiles: TileGrid | null;
   readonly freed: boolean;
   /** Line of the statement that freed it. */
   readonly freedLine: number | null;
@@ -143,6 +145,8 @@ export interface State {
   readonly apiCalls: readonly ApiNow[];
   /** Storages that were there before this step and got other bytes in it, with the bytes before. */
   readonly written: ReadonlyMap<number, Uint8Array | null>;
+  /** Storages whose tiles were told before and are told anew in this step, with those before. */
+  readonly retiled: ReadonlyMap<number, TileGrid | null>;
   /** Line → layers lit by any execution so far. */
   readonly lamps: ReadonlyMap<number, readonly Layer[]>;
 }

@@ -5,7 +5,7 @@
  * state that views read. Entries are replaced, never changed, so that a copy of the maps is a
  * snapshot.
  */
-import type { GraphNode, Step, StorageBytes, StorageHeld, TensorState, TensorTrait, TensorValues, Trace } from "../schema/trace.gen";
+import type { GraphNode, Step, StorageBytes, StorageHeld, StorageTiles, TensorState, TensorTrait, TensorValues, Trace } from "../schema/trace.gen";
 import { LAYERS, type Layer } from "./state";
 
 export type TraceEvent = Step["events"][number];
@@ -17,6 +17,8 @@ export interface StorageRecord {
   readonly address: string;
   readonly device: string;
   readonly bytes: StorageBytes | null;
+  /** The event that told its tiles last. */
+  readonly tiles: StorageTiles | null;
   readonly freed: boolean;
   readonly freedLine: number | null;
 }
@@ -88,6 +90,9 @@ export class World {
       case "bytes":
         this.replaceStorage(event.storage, { bytes: event });
         break;
+      case "tiles":
+        this.replaceStorage(event.storage, { tiles: event });
+        break;
       case "values":
         this.values.set(event.tensor, event);
         break;
@@ -96,7 +101,7 @@ export class World {
         break;
       case "freed":
         for (const id of event.storages) {
-          this.replaceStorage(id, { freed: true, freedLine: event.line, bytes: null });
+          this.replaceStorage(id, { freed: true, freedLine: event.line, bytes: null, tiles: null });
           this.searched.delete(id);
         }
         break;
@@ -150,8 +155,8 @@ export class World {
   private describeStorage(event: Extract<TraceEvent, { kind: "storage" }>): void {
     const { id, nbytes, address, device } = event;
     const before = this.storages.get(id);
-    const { bytes, freed, freedLine } = before ?? { bytes: null, freed: false, freedLine: null };
-    this.put({ id, nbytes, address, device, bytes, freed, freedLine });
+    const { bytes, tiles, freed, freedLine } = before ?? { bytes: null, tiles: null, freed: false, freedLine: null };
+    this.put({ id, nbytes, address, device, bytes, tiles, freed, freedLine });
   }
 
   private replaceStorage(id: number, change: Partial<StorageRecord>): void {

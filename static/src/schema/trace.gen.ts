@@ -355,6 +355,7 @@ export interface Step {
   events: (
     | UntypedStorage
     | StorageBytes
+    | StorageTiles
     | StorageFreed
     | StorageHeld
     | TensorState
@@ -454,6 +455,68 @@ export interface StorageBytes {
    * Recorded when the program was over, of a change that was told without its bytes.
    */
   late: boolean;
+}
+/**
+ * The values of a storage too large to record, by tiles.
+ *
+ * This interface was referenced by `Trace`'s JSON-Schema
+ * via the `definition` "StorageTiles".
+ */
+export interface StorageTiles {
+  kind: "tiles";
+  /**
+   * The storage's id.
+   */
+  storage: number;
+  /**
+   * Null when its bytes changed and no new figures were taken.
+   */
+  grid: TileGrid | null;
+  /**
+   * Taken when the program was over, of a change that was told without them.
+   */
+  late: boolean;
+}
+/**
+ * The figures of a storage's tiles.
+ *
+ * This interface was referenced by `Trace`'s JSON-Schema
+ * via the `definition` "TileGrid".
+ */
+export interface TileGrid {
+  /**
+   * The dtype its bytes were read as; of complex ones the figures are of absolute values.
+   */
+  dtype: string;
+  /**
+   * Elements of that dtype in the storage.
+   */
+  cells: number;
+  /**
+   * Cells in a row, in address order: a row of the storage's tensor, or all its cells.
+   */
+  columns: number;
+  /**
+   * Rows of a tile; the last tiles may have fewer.
+   */
+  height: number;
+  /**
+   * Cells of a row in a tile; the last tiles may have fewer.
+   */
+  width: number;
+  /**
+   * Cells the figures are taken from; fewer than `cells` when sampled.
+   */
+  looked_at: number;
+  /**
+   * Base64 of seven bytes per tile, row by row: bounds of its finite values and their mean.
+   */
+  figures: string;
+  /**
+   * Runs of tiles with values that are not finite: the first tile, how many, and in each of them how many
+   * values were not a number, how many infinite.
+   */
+  odd: [number, number, number, number][];
 }
 /**
  * Storages whose bytes were given back.

@@ -4,10 +4,11 @@
  * It keeps its height whatever it shows, so that pointing moves nothing.
  */
 import { readingsOf, windowOf, type Looking, type Window } from "../layout/focus";
-import { readValue, exactText, shortDtype } from "../layout/values";
+import { recordedAt, readValue, exactText, shortDtype } from "../layout/values";
 import { UNNAMED_HOLDERS, type Origin, type State, type StorageNow, type TensorNow } from "../model/state";
 import { element, swatch } from "./badge";
 import { el } from "./dom";
+import { meanText, rangeText, tileOfByte, tileWords } from "./tile";
 import { pick, type Say } from "./view";
 
 const SUBSCRIPTS = "₀₁₂₃₄₅₆₇₈₉";
@@ -99,6 +100,12 @@ export class Readout {
     if (was !== null && now !== null && was !== now) {
       const change = el("span", {}, el("span", { class: "old" }, was), " → ", el("b", {}, now));
       fact("ui.memory.value", change, was.length + now.length > MOST_OF_A_CHANGE ? "changed long" : "changed");
+      return;
+    }
+    const tile = now === null ? tileOfByte(state, storage, byte) : null;
+    if (tile !== null) {
+      const about = [meanText(tile), rangeText(tile.tiles, tile.tile)].map((text) => el("span", { class: "tile-figure" }, text));
+      fact("ui.memory.ofTile", el("span", { title: tileWords(say, tile), "aria-label": tileWords(say, tile), role: "text" }, ...about), tile.before === null ? "tile" : "tile changed");
     } else {
       const freed = byte + window.itemSize > storage.nbytes;
       const missing = storage.device === "meta" ? "ui.memory.metaValue" : freed ? "ui.memory.noBytes" : "ui.memory.notRecorded";
@@ -165,10 +172,9 @@ export function freedText(say: Say, { id, freedLine }: StorageNow, named = true)
 
 /** A value in full: from bytes, else from the nested list of tensors whose values do not follow from bytes. */
 function valueOf(tensor: TensorNow, bytes: Uint8Array | null, byte: number, index: readonly number[] | null): string | null {
-  if (index !== null && tensor.values !== undefined) {
-    const found = index.reduce<unknown>((nested, i) => (Array.isArray(nested) ? (nested[i] as unknown) : null), tensor.values);
-    if (typeof found === "number" || typeof found === "string") return String(found);
-  }
+  const dtype = shortDtype(tensor.view.dtype);
+  const found = index === null || bytes !== null ? undefined : recordedAt(tensor, index);
+  if (found !== undefined) return typeof found === "string" ? found : exactText(found, dtype);
   const value = bytes === null ? null : readValue(bytes, byte, tensor.view);
-  return value === null ? null : exactText(value, shortDtype(tensor.view.dtype));
+  return value === null ? null : exactText(value, dtype);
 }
