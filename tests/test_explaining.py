@@ -236,7 +236,25 @@ def test_the_guilty_line_of_a_modified_saved_tensor_is_named(why):
             "with torch.inference_mode():\n    a = torch.ones(2)\na.add_(1)",
             "inference-tensor",
             ("a",),
-            "inference_mode",
+            "a was made under inference_mode on line 3",
+        ),
+        (
+            "with torch.inference_mode():\n    a = torch.ones(2)\nw = torch.nn.Linear(2, 2)\nw(a)",
+            "inference-tensor",
+            ("a",),
+            "a was made under inference_mode on line 3",
+        ),
+        (
+            "with torch.inference_mode():\n    a = torch.ones(2)\na.requires_grad_()",
+            "inference-tensor",
+            ("a",),
+            "on line 3",
+        ),
+        (
+            "a = torch.ones(2, device='meta')\nb = torch.ones(2)\na + b",
+            "device-mismatch",
+            ("a", "b"),
+            "a is on meta, b is on cpu",
         ),
         ("a = torch.ones(3)\ni = torch.tensor([0.5])\na[i]", "index-dtype", ("a", "i"), "int64"),
         (
@@ -545,3 +563,17 @@ def test_an_in_place_op_on_metadata_writes_nothing(said):
     lines = said("import torch\nx = torch.zeros(2, 3)\nx.t_()\n")
 
     assert lines[3]["data"] == ["Version of S1 went 0 → 1, though no value was written."]
+
+
+@pytest.mark.parametrize(
+    ("line", "words"),
+    [
+        ("k = a.sum().item()", "2 nodes were made and are gone again"),
+        ("a * 2", "2 nodes were made and are gone again"),
+        ("keep.append(iter([a * 2]))", "2 nodes were added to the graph"),
+    ],
+)
+def test_nodes_without_a_name_are_told_as_they_are_after_the_line(said, line, words):
+    steps = said(f"import torch\nkeep = []\na = torch.ones(3, requires_grad=True)\n{line}\n")
+
+    assert words in " ".join(steps[4]["autograd"])

@@ -36,11 +36,27 @@ def autograd_sentences(moment: Moment) -> list[Sentence]:
     if said:
         return said
     if moment.lit("autograd"):
-        made = sum(1 for event in moment.events if event.kind == "node")
-        return [say("autograd", "autograd.nodes", n=made) if made else say("autograd", "autograd.touched")]
+        return [_new_nodes(moment)]
     if moment.chronicle.requires_grad_anywhere >= moment.end:
         return [say("autograd", "autograd.none-recorded")]
     return [say("autograd", "autograd.none")]
+
+
+def _new_nodes(moment: Moment) -> Sentence:
+    """Nodes of a step that nothing else is said of: still there, or gone with what led to them."""
+    made = {event.id for event in moment.events if event.kind == "node"}
+    if not made:
+        return say("autograd", "autograd.touched")
+    states = (moment.state(event.id) for event in moment.events if event.kind == "tensor")
+    todo = [s.grad_fn for s in states if s is not None and s.grad_fn is not None and s.grad_fn in made]
+    kept = set(todo)
+    for node in todo:  # only what the step made leads to them
+        fresh = {n for n, _ in moment.chronicle.nodes[node].next_functions if n in made} - kept
+        kept |= fresh
+        todo.extend(fresh)
+    if not kept:
+        return say("autograd", "autograd.nodes-gone", n=len(made))
+    return say("autograd", "autograd.nodes", n=len(kept))
 
 
 def _stale(moment: Moment) -> list[Sentence]:

@@ -287,11 +287,27 @@ def _dtype_unsupported(call: FailedCall) -> Advice:
 
 
 def _device_mismatch(call: FailedCall) -> Advice:
-    tensors = call.tensors
-    where = [f"{call.label(t)} ({view.device})" for t in tensors if (view := call.view(t)) is not None]
-    odd = [t for t in tensors if (view := call.view(t)) is not None and view.device == "cpu"]
+    places: dict[str, list[int]] = {}
+    for tensor in call.tensors:
+        view = call.view(tensor)
+        if view is not None:
+            places.setdefault(str(view.device), []).append(tensor)
+    odd = places.get("cpu", [])
     line = call.made_on(odd[0]) if len(odd) == 1 else None
-    return _about(call, call.subjects, line, where=where)
+    here, there, *_ = [*places, "?", "?"]
+    a, b = ([call.label(t) for t in places.get(device, ())] for device in (here, there))
+    args = {"a": a, "b": b, "here": here, "there": there}
+    return _about(call, call.subjects, line, **args)
+
+
+def _inference(call: FailedCall) -> Advice:
+    """Those of the operands that are inference tensors, and where the first was made."""
+    made = [
+        tensor
+        for tensor in call.subjects
+        if any(t.id == "inference" for t in call.chronicle.recorded_traits(tensor, call.moment))
+    ]
+    return _about(call, made or call.subjects, next((line for t in made if (line := call.made_on(t))), None))
 
 
 def _meta(call: FailedCall) -> Advice:
@@ -421,6 +437,7 @@ ADVICE: dict[str, Callable[[FailedCall], Advice]] = {
     "detach-view": _first_subject,
     "deepcopy-non-leaf": _deepcopy,
     "no-grad-view": _made_where,
+    "inference-tensor": _inference,
     "multi-output-view": _made_where,
     "numpy-requires-grad": _first_subject,
     "vmap-in-place": _vmap_in_place,

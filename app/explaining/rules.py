@@ -70,7 +70,12 @@ RULES: tuple[Rule, ...] = (
     _rule("detach-view", "autograd", r"Can't detach views in-place"),
     _rule("deepcopy-non-leaf", "autograd", r"Only Tensors created explicitly by the user.* deepcopy"),
     _rule("no-grad-view", "autograd", r"A view was created in no_grad mode and is being modified inplace"),
-    _rule("inference-tensor", "autograd", r"Inference tensors? cannot be|Inplace update to inference tensor"),
+    _rule(
+        "inference-tensor",
+        "autograd",
+        r"Inference tensors? (?:cannot be|do not track)|Inplace update to inference tensor|"
+        r"Setting requires_grad=True on inference tensor",
+    ),
     _rule("multi-output-view", "autograd", r"output of a function that returns multiple views"),
     _rule("numpy-requires-grad", "autograd", r"Can't call numpy\(\) on Tensor that requires grad"),
     _rule("vmap-in-place", "data", r"vmap: inplace arithmetic"),
@@ -191,7 +196,11 @@ RULES: tuple[Rule, ...] = (
         "metadata",
         r"could not infer output dtype|not implemented for '\w+'|Subtraction, the `-` operator, with",
     ),
-    _rule("device-mismatch", "device", r"Expected all tensors to be on the same device"),
+    _rule(
+        "device-mismatch",
+        "device",
+        r"Expected all tensors to be on the same device|Tensor on device \S+ is not on the expected device",
+    ),
     _rule("device-numpy", "device", r"can't convert \S+ device type tensor to numpy"),
     _rule("meta-no-data", "data", r"Cannot copy out of meta tensor|cannot be called on meta tensors"),
     _rule(
