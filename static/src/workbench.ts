@@ -6,7 +6,9 @@ import { DevicesView } from "./views/devices";
 import { el } from "./views/dom";
 import { layerIcon } from "./views/icons";
 import { OutcomeView } from "./views/outcome";
+import { StorageView } from "./views/storage";
 import { TabsView } from "./views/tabs";
+import { TileArt } from "./views/tile-art";
 import { TimelineView } from "./views/timeline";
 import { Transport } from "./views/transport";
 
@@ -14,7 +16,7 @@ export const WORKBENCH: Arrangement = {
   name: "page",
   arrange,
   controls: (messages) => new Transport(messages),
-  figures: { devices: () => new DevicesView() },
+  figures: { devices: () => new DevicesView(), memory: () => new StorageView(new TileArt()) },
 };
 
 function arrange({ player, root, outline, messages, code, controls, banner, tools, figures }: Stage): Placed[] {

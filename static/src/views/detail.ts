@@ -9,6 +9,7 @@ import { storageBadge, swatch, tuple } from "./badge";
 import { el, type Child } from "./dom";
 import { nameOf, originShort, Readout, unnamedHolder } from "./readout";
 import { ReadingPicture } from "./reading";
+import type { TileArt } from "./tile-art";
 import { pick, type Say } from "./view";
 
 const ROW_HEIGHT = 34;
@@ -38,8 +39,9 @@ export class Detail {
     private readonly colours: ReadonlyMap<number, number>,
     dtypes: ReadonlyMap<number, string>,
     { rows, lines, sums }: Kept,
+    art: TileArt | null,
   ) {
-    this.readout = new Readout(say, marks);
+    this.readout = new Readout(say, marks, art);
     this.reading = new ReadingPicture(say, marks, dtypes);
     this.frame = el("div", { class: "views" }, this.table);
     this.highest = ROW_HEIGHT + (lines - 1) * LINE_HEIGHT;

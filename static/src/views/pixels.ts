@@ -2,17 +2,17 @@
  * A storage of more cells than can be elements: a canvas with a pixel a cell, enlarged by the stylesheet.
  *
  * Beyond 2^20 cells a pixel stands for several, and says what its first one holds. Shades show values
- * where bytes were recorded, else the mean of each tile; what a step changed is framed. The ring is an
- * element above the canvas, so that pointing repaints nothing.
+ * where bytes were recorded; what is known of others is for `tile-art`. The ring is an element above the
+ * canvas, so that pointing repaints nothing.
  */
 import type { Place } from "../layout/devices";
 import { focusOnByte, tensorsOn, windowOf, type Looking } from "../layout/focus";
 import { coverageOfBytes, indexAt } from "../layout/storage";
-import { figureText, shadeOf, tileAt, tileChanged, tilesOf, type Tiles } from "../layout/tiles";
-import { itemSize, readValue, type ReadAs } from "../layout/values";
+import { readValue, type ReadAs } from "../layout/values";
 import type { State, StorageNow, TensorNow } from "../model/state";
 import { el } from "./dom";
 import { identity, moved } from "./pointing";
+import type { Dots, TileArt } from "./tile-art";
 import { pick, type Say } from "./view";
 
 const WIDEST = 300;
@@ -42,6 +42,7 @@ export class Pixels {
   private readonly each: number;
   private readonly scale: readonly [number, number];
   private readonly hasNote: boolean;
+  private readonly dots: Dots;
   /** From what to what the shades go; null for storages that are recorded whole. */
   private readonly legend: HTMLElement | null;
   private painted = "";
@@ -56,6 +57,7 @@ export class Pixels {
     private readonly as: ReadAs | null,
     private readonly marks: ReadonlyMap<number, number>,
     private readonly say: Say,
+    private readonly art: TileArt | null,
   ) {
     const { cells, columns, rows } = place.grid;
     this.each = cells <= MOST_CELLS ? 1 : Math.ceil(cells / COARSE_COLUMNS ** 2);
@@ -90,7 +92,8 @@ export class Pixels {
     const wrapped = place.grid.shaped && this.each === 1 ? null : say("ui.memory.wrapped", { n: this.columns * this.each });
     const note = [wrapped, several].filter((text) => text !== null).join(" · ");
     this.hasNote = note !== "";
-    this.legend = cells * place.cellSize > SMALL_BYTES ? el("p", { class: "tile-legend", role: "img" }) : null;
+    this.dots = { count: Math.ceil(cells / this.each), columns: this.columns, scale: this.scale, bytes: this.each * place.cellSize };
+    this.legend = art !== null && cells * place.cellSize > SMALL_BYTES ? el("p", { class: "tile-legend", role: "img" }) : null;
     this.root = el("div", { class: "cells" }, this.frame, this.legend, this.hasNote ? el("p", { class: "note" }, note) : null);
     this.listen();
   }
@@ -109,12 +112,12 @@ export class Pixels {
     const lit = here ? (tensors.find((tensor) => tensor.id === looking.tensor) ?? null) : null;
     const views = tensors.map((tensor) => `${tensor.id}:${identity(tensor.view)}`).join();
     const theme = getComputedStyle(this.frame).getPropertyValue("--cell");
-    const changed = this.changed(state, storage);
+    const changed = this.art?.changed(state, storage, this.dots) ?? null;
     const write = changed === null ? "" : state.step;
     const key = [identity(storage.bytes), identity(storage.tiles), storage.freed, views, lit?.id ?? "", theme, write].join("|");
     if (key !== this.painted) {
       this.paint(storage, tensors, lit, changed);
-      this.writeLegend(storage, state, lit);
+      if (this.legend !== null) this.art?.writeLegend(this.legend, storage, state, this.say, this.inks(lit));
     }
     this.painted = key;
     const cell = here && looking.byte !== null && !storage.freed ? Math.floor(looking.byte / this.place.cellSize) : -1;
@@ -123,10 +126,10 @@ export class Pixels {
 
   private paint(storage: StorageNow, tensors: readonly TensorNow[], lit: TensorNow | null, changed: ((pixel: number) => boolean) | null): void {
     const cells = this.place.grid.cells;
-    const pixels = Math.ceil(cells / this.each);
+    const pixels = this.dots.count;
     const image = new ImageData(this.columns, this.rows);
     const words = new Uint32Array(image.data.buffer);
-    const shades = storage.freed ? null : this.shades(storage, cells);
+    const shades = storage.freed ? null : (this.shades(storage, cells) ?? this.art?.shades(storage, this.dots) ?? null);
     const plain = ramp(this.colour("--cell"), this.colour("--line3"));
     const [from, to] = this.inks(lit);
     const bright = ramp(this.colour(from), this.colour(to));
@@ -140,73 +143,20 @@ export class Pixels {
       const read = on || storage.freed || tensors.length === 0 || covers.some((cover) => cover[pixel] === 1);
       words[pixel] = storage.freed || !read ? dark : ((on ? bright : plain)[shade] ?? dark);
     }
-    if (changed !== null && !storage.freed) this.outline(words, pixels, changed);
+    if (changed !== null && !storage.freed) this.art?.frame(words, this.dots, changed, packed(this.colour("--data")));
     this.canvas.getContext("2d")?.putImageData(image, 0, 0);
     this.frame.classList.toggle("gone", storage.freed);
   }
 
   /** The tokens of the ramp in which a tensor's cells are shaded. */
   private inks(lit: TensorNow | null): readonly [string, string] {
-    if (lit === null) return ["--cell", "--line3"];
-    const mark = this.marks.get(lit.id) ?? 0;
-    return [mark > 0 && mark <= 4 ? `--v${mark}` : "--line3", "--vink"];
+    const mark = lit === null ? 0 : (this.marks.get(lit.id) ?? 0);
+    return [mark > 0 && mark <= 4 ? `--v${mark}` : lit === null ? "--cell" : "--line3", lit === null ? "--line3" : "--vink"];
   }
 
-  /** What the step changed, by pixel: bytes, or the figures of a tile. */
-  private changed(state: State, storage: StorageNow): ((pixel: number) => boolean) | null {
-    const { cellSize } = this.place;
-    const [bytes, was, grid, old] = [storage.bytes, state.written.get(storage.id), storage.tiles, state.retiled.get(storage.id)];
-    if (bytes !== null && was != null && bytes.length === was.length) {
-      const at = (pixel: number): number => pixel * this.each * cellSize;
-      return (pixel) => bytes.subarray(at(pixel), at(pixel + 1)).some((byte, i) => byte !== was[at(pixel) + i]);
-    }
-    if (grid === null || old == null) return null;
-    const [tiles, before] = [tilesOf(grid), tilesOf(old)];
-    const hot = Uint8Array.from(tiles.mean, (_, tile) => (tileChanged(tiles, before, tile) ? 1 : 0));
-    return (pixel) => hot[this.tileOf(tiles, pixel)] === 1;
-  }
-
-  private tileOf(tiles: Tiles, pixel: number): number {
-    return tileAt(tiles, Math.floor((pixel * this.each * this.place.cellSize) / (itemSize(tiles.grid.dtype) ?? 1)));
-  }
-
-  /** Frames the pixels that changed, as wide as can be seen. */
-  private outline(words: Uint32Array, pixels: number, changed: (pixel: number) => boolean): void {
-    const hot = Uint8Array.from({ length: pixels }, (_, pixel) => (changed(pixel) ? 1 : 0));
-    const [across, down] = this.scale.map((scale) => Math.ceil(1.5 / scale)) as [number, number];
-    const ink = packed(this.colour("--data"));
-    const inside = (pixel: number): boolean => {
-      const column = pixel % this.columns;
-      if (column < across || column + across >= this.columns) return false;
-      return [-across, across, -down * this.columns, down * this.columns].every((step) => hot[pixel + step] === 1);
-    };
-    for (let pixel = 0; pixel < pixels; pixel++) if (hot[pixel] === 1 && !inside(pixel)) words[pixel] = ink;
-  }
-
-  private writeLegend({ tiles: grid, freed }: StorageNow, { step }: State, lit: TensorNow | null): void {
-    const { legend, say } = this;
-    if (legend === null) return;
-    const [from, to] = this.inks(lit);
-    legend.style.setProperty("--from", `var(${from})`);
-    legend.style.setProperty("--to", `var(${to})`);
-    const tiles = grid === null ? null : tilesOf(grid);
-    const known = !freed && tiles !== null && Number.isFinite(tiles.least);
-    const [low, high] = known ? [figureText(tiles.least), figureText(tiles.most)] : ["", ""];
-    const sampled = known && tiles.grid.looked_at < tiles.grid.cells ? "Sampled" : "";
-    const words = known ? say(`ui.memory.tiles${sampled}`, { low, high, height: tiles.grid.height, width: tiles.grid.width, looked: tiles.grid.looked_at, cells: tiles.grid.cells }) : freed || step === 0 ? "" : say("ui.memory.noTiles");
-    legend.setAttribute("aria-label", words);
-    legend.title = words;
-    legend.replaceChildren(...(known ? [low, el("span", { class: "tile-ramp" }), high] : [words]));
-  }
-
-  /** The place of each value between the smallest and the largest, 0 to 255, else that of its tile's mean; null when not recorded. */
+  /** The place of each value between the smallest and the largest, 0 to 255; null when not recorded. */
   private shades(storage: StorageNow, cells: number): Uint8Array | null {
-    const { bytes, tiles: grid } = storage;
-    if (bytes === null && grid !== null) {
-      const tiles = tilesOf(grid);
-      const shade = Uint8Array.from(tiles.mean, (_, tile) => (shadeOf(tiles, tile) ?? 0) * 255);
-      return Uint8Array.from({ length: Math.ceil(cells / this.each) }, (_, pixel) => shade[this.tileOf(tiles, pixel)] ?? 0);
-    }
+    const { bytes } = storage;
     if (bytes === null || this.as === null || this.each > 1) return null;
     const numbers = new Float64Array(cells);
     for (let cell = 0; cell < cells; cell++) {

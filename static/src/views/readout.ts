@@ -8,7 +8,7 @@ import { recordedAt, readValue, exactText, shortDtype } from "../layout/values";
 import { UNNAMED_HOLDERS, type Origin, type State, type StorageNow, type TensorNow } from "../model/state";
 import { element, swatch } from "./badge";
 import { el } from "./dom";
-import { meanText, rangeText, tileOfByte, tileWords } from "./tile";
+import type { TileArt } from "./tile-art";
 import { pick, type Say } from "./view";
 
 const SUBSCRIPTS = "₀₁₂₃₄₅₆₇₈₉";
@@ -27,6 +27,7 @@ export class Readout {
   constructor(
     private readonly say: Say,
     private readonly marks: ReadonlyMap<number, number>,
+    private readonly art: TileArt | null,
   ) {
     this.formula.setAttribute("role", "math");
     this.root.append(this.question, this.formula, this.facts, this.others);
@@ -102,11 +103,9 @@ export class Readout {
       fact("ui.memory.value", change, was.length + now.length > MOST_OF_A_CHANGE ? "changed long" : "changed");
       return;
     }
-    const tile = now === null ? tileOfByte(state, storage, byte) : null;
-    if (tile !== null) {
-      const about = [meanText(tile), rangeText(tile.tiles, tile.tile)].map((text) => el("span", { class: "tile-figure" }, text));
-      fact("ui.memory.ofTile", el("span", { title: tileWords(say, tile), "aria-label": tileWords(say, tile), role: "text" }, ...about), tile.before === null ? "tile" : "tile changed");
-    } else {
+    const tile = now === null ? (this.art?.fact(state, storage, byte, say) ?? null) : null;
+    if (tile !== null) fact("ui.memory.ofTile", tile[0], tile[1] ? "tile changed" : "tile");
+    else {
       const freed = byte + window.itemSize > storage.nbytes;
       const missing = storage.device === "meta" ? "ui.memory.metaValue" : freed ? "ui.memory.noBytes" : "ui.memory.notRecorded";
       fact("ui.memory.value", now ?? say(missing), now === null ? "missing" : "");

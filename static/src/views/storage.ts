@@ -20,6 +20,7 @@ import { el } from "./dom";
 import { Pixels } from "./pixels";
 import { Cells } from "./place";
 import { freedText, nameOf, originShort, originText, unnamedHolder } from "./readout";
+import type { TileArt } from "./tile-art";
 import { pick, type Say, type View } from "./view";
 
 /** With more places than these in all, cells are drawn smaller: those of one tensor first, then shared ones. */
@@ -45,6 +46,7 @@ interface Whole {
   /** 0, 1 or 2: how small cells are drawn. */
   readonly dense: number;
   readonly say: Say;
+  readonly art: TileArt | null;
 }
 
 export class StorageView implements View {
@@ -58,6 +60,11 @@ export class StorageView implements View {
   private strips = false;
   private shown: readonly [State, Focus] | null = null;
 
+  constructor(
+    /** Draws the tiles of large storages; null where pages must stay light. */
+    private readonly art: TileArt | null = null,
+  ) {}
+
   mount(root: HTMLElement, trace: Trace, say: Say): void {
     this.trace = trace;
     this.say = say;
@@ -66,10 +73,10 @@ export class StorageView implements View {
     const marks = new Map(lives.storages.flatMap((storage) => storage.views.map((view) => [view.tensor, view.mark] as const)));
     const places = lanes.reduce((n, lane) => n + lane.places.length, 0);
     const dense = places > FULL ? 2 : places > ROOMY ? 1 : 0;
-    const whole = { lives, marks, colours: storageColours(lives), simulated: trace.environment.simulated, dense, say };
+    const whole = { lives, marks, colours: storageColours(lives), simulated: trace.environment.simulated, dense, say, art: this.art };
     this.lanes.splice(0, this.lanes.length, ...lanes.map((lane) => new LanePicture(lane, whole)));
     const dtypes = new Map(lives.storages.map(({ id, first }) => [id, first?.dtype ?? ""]));
-    this.detail = new Detail(say, marks, whole.colours, dtypes, keptFor(lives));
+    this.detail = new Detail(say, marks, whole.colours, dtypes, keptFor(lives), this.art);
     this.chips = lanes.flatMap((lane) => lane.chips.map((chip) => new PlacePicture(chip, whole)));
     const stage = el("div", { class: "stage" }, ...this.lanes.map((lane) => lane.root), this.unnamed(), this.loose);
     const body = el("div", { class: "memory-body" }, stage, this.detail.root);
@@ -226,7 +233,7 @@ class PlacePicture {
     if (this.place.kind === "chip") return;
     this.cells =
       this.place.kind === "pixels"
-        ? new Pixels(this.place, id, as, marks, say)
+        ? new Pixels(this.place, id, as, marks, say, this.whole.art)
         : new Cells(this.place, id, as, marks, say, nbytes, address, dense);
     this.body.replaceChildren(this.cells.root);
     this.span("grid");

@@ -12,6 +12,7 @@ import { tensorsOn, windowOf, type Window } from "../../layout/focus";
 import { element, tuple } from "../../views/badge";
 import { el } from "../../views/dom";
 import { nameOf, originText, Readout } from "../../views/readout";
+import { TileArt } from "../../views/tile-art";
 import { pick, type Say } from "../../views/view";
 import { AddressLine, type Track } from "./address";
 import { Field } from "./field";
@@ -40,7 +41,7 @@ export class TensorLens implements Lens {
   ) {
     this.field = new Field(say);
     this.line = new AddressLine(say);
-    this.readout = new Readout(say, marks);
+    this.readout = new Readout(say, marks, new TileArt());
     const side = el("div", { class: "lens-side" }, el("h3", { class: "visually-hidden" }, say("ui.lens.element")), this.readout.root, this.figures, this.note);
     this.root = el("div", { class: "lens-tensor" }, el("div", { class: "lens-main" }, this.dims, this.field.root, this.line.root, this.legend), side);
   }
