@@ -7,7 +7,7 @@ import { StepsView } from "./views/steps";
 
 export const COMPACT: Arrangement = { name: "compact", arrange };
 
-function arrange({ player, root, outline, messages, code, controls, banner, showsCode, showsControls, figures }: Stage): Placed[] {
+function arrange({ player, root, outline, messages, code, controls, banner, tools, showsCode, showsControls, figures }: Stage): Placed[] {
   const side = el("div", { class: "player-side" });
   const pictures = el("div", { class: "player-figures" });
   const timeline = el("div", { class: "player-steps" });
@@ -22,6 +22,6 @@ function arrange({ player, root, outline, messages, code, controls, banner, show
     [new BriefView(outline, messages), changes],
     ...figures(pictures),
   ];
-  if (showsControls) placed.push([new StepsView(outline, messages, controls.element), timeline]);
+  if (showsControls) placed.push([new StepsView(outline, messages, el("div", { class: "player-controls" }, controls.element, tools.timeline)), timeline]);
   return placed;
 }

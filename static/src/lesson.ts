@@ -109,7 +109,7 @@ class Progress {
 
 setUpFrame();
 const messages = pageMessages();
-defineTracePlayer();
+defineTracePlayer([], import("./features/figures").then(({ FIGURE_FEATURES }) => FIGURE_FEATURES));
 for (const form of document.querySelectorAll<HTMLFormElement>("form.question:not(.revealed)")) new QuestionForm(form);
 const status = document.getElementById("header-status");
 const parts = [...document.querySelectorAll<HTMLElement>(".part:has(h2)")];

@@ -53,6 +53,7 @@ interface Loaded {
   readonly views: readonly View[];
   readonly extras: readonly Extra[];
   readonly banner: HTMLElement;
+  readonly stage: Stage;
 }
 
 export class Player {
@@ -69,12 +70,14 @@ export class Player {
   private figure: FigureName = "memory";
   private focus: Focus = NO_FOCUS;
   private timer: ReturnType<typeof setTimeout> | null = null;
+  private features: readonly Feature[];
 
   constructor(
     private readonly root: HTMLElement,
     private readonly messages: Messages,
     private readonly options: PlayerOptions,
   ) {
+    this.features = options.features;
     root.classList.add("player", `player-${options.arrangement.name}`);
     root.addEventListener("pick", (event) => this.pick((event as CustomEvent<Pick>).detail));
     root.addEventListener("go-to-step", (event) => this.go((event as CustomEvent<number>).detail));
@@ -142,11 +145,20 @@ export class Player {
     for (const [view, root] of shown) view.mount(root, trace, this.messages.text);
     for (const slot of [this.tools.code, this.tools.timeline]) slot.replaceChildren();
     const views = shown.map(([view]) => view);
-    const extras = this.options.features.flatMap((feature) => feature(stage, views) ?? []);
-    this.loaded = { trace, history: new History(trace), outline, code, controls, views, extras, banner };
+    const extras = this.features.flatMap((feature) => feature(stage, views) ?? []);
+    this.loaded = { trace, history: new History(trace), outline, code, controls, views, extras, banner, stage };
     this.at = Math.max(0, Math.min(step, trace.steps.length));
     this.focus = NO_FOCUS;
     this.root.classList.add("loaded");
+    this.show();
+  }
+
+  /** Adds features to the trace that is shown, and to those that will be. */
+  extend(features: readonly Feature[]): void {
+    this.features = [...this.features, ...features];
+    if (this.loaded === null) return;
+    const { stage, views, extras } = this.loaded;
+    this.loaded = { ...this.loaded, extras: [...extras, ...features.flatMap((feature) => feature(stage, views) ?? [])] };
     this.show();
   }
 

@@ -10,6 +10,7 @@ import { pageMessages } from "./page";
 import { COMPACT } from "./compact";
 import { Player, type FigureName, type PlayerOptions } from "./player";
 import type { Trace } from "./schema/trace.gen";
+import type { Feature } from "./stage";
 import { el } from "./views/dom";
 
 const FIGURES: Readonly<Record<string, readonly FigureName[]>> = {
@@ -23,6 +24,9 @@ const FIGURES: Readonly<Record<string, readonly FigureName[]>> = {
 };
 
 let words: Messages | null = null;
+/** What a page's players have beyond the core: some at once, some when they have come. */
+let atOnce: readonly Feature[] = [];
+let coming: Promise<readonly Feature[]> | null = null;
 
 export class TracePlayer extends HTMLElement {
   static readonly observedAttributes = ["src", "step"];
@@ -61,9 +65,11 @@ export class TracePlayer extends HTMLElement {
       figures: FIGURES[this.getAttribute("focus") ?? "memory"] ?? ["memory"],
       code: this.getAttribute("code") !== "0",
       controls: this.getAttribute("controls") !== "0",
-      features: [],
+      features: atOnce,
     };
-    return new Player(stage, messages, options);
+    const player = new Player(stage, messages, options);
+    void coming?.then((features) => player.extend(features), () => undefined);
+    return player;
   }
 
   private async fetch(address: string): Promise<void> {
@@ -95,7 +101,12 @@ export class TracePlayer extends HTMLElement {
   }
 }
 
-/** Makes the element known to the page. */
-export function defineTracePlayer(): void {
+/**
+ * Makes the element known to the page. A player has the first features at once; it does not wait for others,
+ * nor miss them where they do not come.
+ */
+export function defineTracePlayer(first: readonly Feature[] = [], later: Promise<readonly Feature[]> | null = null): void {
+  atOnce = first;
+  coming = later;
   if (customElements.get("trace-player") === undefined) customElements.define("trace-player", TracePlayer);
 }

@@ -24,7 +24,8 @@ export class LifeRow {
   readonly group = svg("g", { class: "life" });
   /** What the row is waiting for. */
   readonly hint: HTMLElement;
-  private readonly badge = el("span", { class: "life-badge" });
+  /** Whose life it is. */
+  readonly badge = el("span", { class: "life-badge" });
   private readonly buttons: Readonly<Record<Way, HTMLButtonElement>>;
   private life: Life | null = null;
   private step = 0;
