@@ -15,7 +15,7 @@ PAIRS = load().pairs
 @pytest.mark.parametrize("pair", PAIRS, ids=[pair.id for pair in PAIRS])
 def test_both_programs_run_and_the_difference_is_in_what_they_leave(pair: ProgramPair) -> None:
     def leaves() -> list[object]:
-        return [seen(record(source, device="auto")) for source in (pair.left, pair.right)]
+        return [seen(record(each.source, device="auto")) for each in (pair.left, pair.right)]
 
     left, right = in_child(leaves)
 

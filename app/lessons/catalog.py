@@ -21,6 +21,7 @@ from .programs import Program, Recordings
 from .questions import Question
 
 EXAMPLES = "examples"
+PAIRS = "pairs"
 BUILT_IN = Path(__file__).resolve().parent
 _FOLDER = re.compile(r"(\d+)-([a-z0-9-]+)")
 
@@ -53,12 +54,12 @@ class Example:
 
 @dataclass(frozen=True)
 class ProgramPair:
-    """Two programs that show one difference. They are run when a reader asks for them."""
+    """Two programs that show one difference."""
 
     id: str
     titles: dict[Language, str]
-    left: str
-    right: str
+    left: Program
+    right: Program
 
 
 @dataclass(frozen=True)
@@ -88,6 +89,8 @@ class Catalog:
             yield from lesson.programs.values()
         for example in self.examples:
             yield example.program
+        for pair in self.pairs:
+            yield from (pair.left, pair.right)
 
 
 def load(folder: Path = BUILT_IN) -> Catalog:
@@ -151,8 +154,8 @@ def _pairs(index: Path) -> tuple[ProgramPair, ...]:
         ProgramPair(
             id=entry["id"],
             titles={language: entry[language] for language in LANGUAGES},
-            left=entry["left"],
-            right=entry["right"],
+            left=Program(PAIRS, f"{entry['id']}-left", entry["left"]),
+            right=Program(PAIRS, f"{entry['id']}-right", entry["right"]),
         )
         for entry in yaml.safe_load(index.read_text(encoding="utf-8"))
     )

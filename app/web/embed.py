@@ -163,6 +163,9 @@ class Embeds:
         for example in self._catalog.examples:
             if example.program == program:
                 return example.titles[language]
+        for pair in self._catalog.pairs:
+            if program in (pair.left, pair.right):
+                return pair.titles[language].replace("`", "")
         return program.name
 
     def _home_of(self, program: Program) -> str:

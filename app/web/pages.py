@@ -186,7 +186,14 @@ class Pages:
             ),
             pairs=data_block(
                 [
-                    {"id": pair.id, "title": pair.titles[language], "left": pair.left, "right": pair.right}
+                    {
+                        "id": pair.id,
+                        "title": pair.titles[language],
+                        **{
+                            side: {"source": program.source, "src": f"/traces/{program.file_name}"}
+                            for side, program in (("left", pair.left), ("right", pair.right))
+                        },
+                    }
                     for pair in self._catalog.pairs
                 ]
             ),

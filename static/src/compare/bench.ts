@@ -103,7 +103,7 @@ export class Bench {
     for (const name of SIDES) {
       const { program, trace } = given[name];
       if (trace !== null) this.sides[name].show(trace, program);
-      else await this.sides[name].run(program);
+      else await this.sides[name].open(program);
     }
     if (given.edit) this.sides.right.edit();
   }

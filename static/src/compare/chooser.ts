@@ -1,18 +1,10 @@
 /** The sheet that asks what a program is to be compared with. */
 import type { Messages } from "../model/messages";
 import { plain, type DeviceChoice, type Program } from "../model/program";
-import { dataBlock } from "../page";
+import { givenPairs } from "../playground/given";
 import { el } from "../views/dom";
 import { openSheet } from "../views/sheet";
 import type { Contender } from "./bench";
-
-/** Two programs of ours that show one difference. */
-export interface PreparedPair {
-  readonly id: string;
-  readonly title: string;
-  readonly left: string;
-  readonly right: string;
-}
 
 export interface Choice {
   readonly left: Contender;
@@ -29,6 +21,8 @@ export interface Before {
   /** The program with the change that its explanation offers. */
   readonly fix: string | null;
   readonly devices: readonly DeviceChoice[];
+  /** Programs are run here. Where they are not, there are the pairs, whose traces are recorded. */
+  readonly run: boolean;
 }
 
 /** Opens the sheet. */
@@ -51,15 +45,15 @@ export function openChooser(messages: Messages, before: Before, choose: (choice:
   for (const device of before.devices) {
     if (device !== took) own.push(option(say("ui.compare.with-device", { device: say(`ui.device.${device}`) }), { ...program, device }));
   }
-  const pairs = (dataBlock<PreparedPair[]>("pairs") ?? []).map(({ title, left, right }) => {
-    return option(title, plain(right), { left: { program: plain(left), trace: null } });
+  const pairs = givenPairs().map(({ title, left, right }) => {
+    return option(title, plain(right.source), { left: { program: plain(left.source), trace: null } });
   });
   const dialog = openSheet(
     messages,
     say("ui.compare.choose"),
     false,
-    el("h3", {}, say("ui.compare.this-program")),
-    el("ul", { class: "compare-options" }, ...own),
+    before.run ? el("h3", {}, say("ui.compare.this-program")) : null,
+    before.run ? el("ul", { class: "compare-options" }, ...own) : null,
     pairs.length > 0 ? el("h3", {}, say("ui.compare.pairs")) : null,
     pairs.length > 0 ? el("ul", { class: "compare-options" }, ...pairs) : null,
   );

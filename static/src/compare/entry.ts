@@ -24,7 +24,7 @@ export class Comparing {
   async ask(player: Player, shown: Contender, written: string): Promise<void> {
     const { openChooser } = await import("./chooser");
     const fix = player.trace === null ? null : fixOf(player.trace);
-    openChooser(this.messages, { shown, written, fix, devices: this.limits.devices }, (choice) => {
+    openChooser(this.messages, { shown, written, fix, devices: this.limits.devices, run: this.limits.run }, (choice) => {
       void this.show({ ...choice, row: null }, "push");
     });
   }

@@ -11,7 +11,7 @@ import { Problem } from "../model/run";
 import { Player, type StepChange } from "../player";
 import { DeviceMenu } from "../playground/device-menu";
 import { Editing } from "../playground/editing";
-import type { Limits } from "../playground/given";
+import { recordedTraceOf, type Limits } from "../playground/given";
 import { Notice } from "../playground/notice";
 import { Runs, type Going } from "../playground/runs";
 import type { Trace } from "../schema/trace.gen";
@@ -84,6 +84,19 @@ export class SideBench {
   /** The step this side is at. */
   get step(): number {
     return this.player.step;
+  }
+
+  /** Shows the recorded trace of the program where it is one of ours, else runs it. */
+  async open(program: Program): Promise<void> {
+    const src = recordedTraceOf(program);
+    this.program = program;
+    try {
+      const response = src === null ? null : await fetch(src);
+      if (response?.ok !== true) throw new Error("not recorded");
+      this.show((await response.json()) as Trace, program);
+    } catch {
+      await this.run(program);
+    }
   }
 
   /** Runs the program; true when it gave a trace. */
