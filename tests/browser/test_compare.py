@@ -124,3 +124,50 @@ def test_a_phone_shows_one_side_at_a_time(open_page: Open) -> None:
     expect(sides[1]).to_be_visible()
     expect(sides[0]).to_be_hidden()
     assert page.evaluate("() => document.documentElement.scrollWidth") <= 390
+
+
+def test_prepared_pairs_open_from_their_recorded_traces_and_nothing_runs(open_page: Open) -> None:
+    page = open_page("/playground?lang=en")
+    runs: list[str] = []
+    page.on("request", lambda request: runs.append(request.url) if "/api/trace" in request.url else None)
+    choose(page, "Two backward passes")
+    page.get_by_role("button", name="Back to one").click()
+    choose(page, "alone moves nothing")
+
+    expect(page.locator(".compare-summary-text")).to_contain_text("The left ends with RuntimeError")
+    expect(page.locator(".compare-side .device-badge:visible")).to_have_count(2)
+    assert runs == []
+
+
+def test_a_lens_and_a_line_open_on_both_sides_and_keys_reach_the_side_that_has_the_focus(
+    open_page: Open,
+) -> None:
+    page = open_page("/playground?lang=en")
+    choose(page, "modified in place")
+    left, right = (page.locator(f".compare-side[data-side={side}]") for side in ("left", "right"))
+    right.locator(".code-body").focus()
+
+    page.keyboard.press("b")
+    for side in (left, right):
+        expect(side.locator(".lens[data-lens=bytes] .bytes-observed")).to_contain_text("float32")
+    page.keyboard.press("e")
+    expect(right.locator(".ladder:visible")).to_contain_text("y.add(1)")
+    expect(left.locator(".ladder:visible")).to_contain_text("y.add_(1)")
+    lines = [side.locator(".line[data-line='6']").bounding_box() for side in (left, right)]
+    assert abs(lines[0]["y"] - lines[1]["y"]) <= 60
+    page.keyboard.press("ArrowLeft")
+    assert [line_of(page, side) for side in ("left", "right")] == ["s = y.sum()", "s = y.sum()"]
+    expect(right.locator(".lens[data-lens=bytes]")).to_be_visible()
+    page.keyboard.press("b")
+    expect(page.locator(".lens:visible")).to_have_count(0)
+
+
+def test_a_node_of_either_side_tells_what_it_keeps(open_page: Open) -> None:
+    page = open_page("/playground?lang=en")
+    choose(page, "modified in place")
+    left, right = (page.locator(f".compare-side[data-side={side}]") for side in ("left", "right"))
+    left.locator("[data-figure=graph]").first.click()
+    for side, said in ((left, "saved at version 0"), (right, "ExpBackward0")):
+        side.locator(".node", has_text="ExpBackward0").locator("button").first.click()
+        expect(side.locator(".node-details")).to_contain_text(said)
+    expect(right.locator(".turns")).to_be_visible()

@@ -4,6 +4,8 @@
  * The rows and what differs in them are computed in `pair.ts`; this runs both programs, keeps
  * both sides at the same row, and the address at both programs.
  */
+import { OPENED_EVENT, type LineOpened } from "../features/ladder";
+import { LENS_EVENT } from "../features/memory";
 import { linkToPair } from "../model/pair-link";
 import type { Messages } from "../model/messages";
 import { Pair, SIDES, type Side } from "./pair";
@@ -74,6 +76,8 @@ export class Bench {
     this.element.addEventListener("go-to-step", (event) => this.user((event as CustomEvent<number>).detail));
     this.element.addEventListener(PLAY_EVENT, () => this.playOrPause());
     this.element.addEventListener("click", (event) => this.sameFigure(event));
+    this.element.addEventListener(LENS_EVENT, (event) => this.otherSide(event)?.lens((event as CustomEvent<string | null>).detail));
+    this.element.addEventListener(OPENED_EVENT, (event) => this.sameLine(event as CustomEvent<LineOpened>));
     addEventListener("keydown", this.key, { capture: true });
     void this.start(given);
   }
@@ -192,6 +196,18 @@ export class Bench {
     for (const side of SIDES) {
       if (!this.sides[side].element.contains(tab)) this.sides[side].figure(tab.dataset["figure"] ?? "");
     }
+  }
+
+  private otherSide({ target }: Event): SideBench | undefined {
+    return SIDES.map((side) => this.sides[side]).find(({ element }) => target instanceof Node && !element.contains(target));
+  }
+
+  /** Lines that belong together open together, so that those below stay beside each other. */
+  private sameLine(event: CustomEvent<LineOpened>): void {
+    const other = this.otherSide(event);
+    const [here, there] = other?.side === "left" ? (["right", "left"] as const) : (["left", "right"] as const);
+    const line = this.pair?.lines.find((pair) => pair[here] === event.detail.line)?.[there] ?? null;
+    if (line !== null) other?.openLine(line, event.detail.on);
   }
 
   /** The page's keys belong to the rows, wherever the focus is but in an editor. */

@@ -4,6 +4,7 @@
  * It runs what it is given and tells `Hooks` when a trace is there and when the reader goes to a step
  * on this side. Which step belongs to which of the other side, it does not know.
  */
+import { FIGURE_FEATURES } from "../features/figures";
 import type { Messages } from "../model/messages";
 import type { Pair, Side } from "./pair";
 import type { Program } from "../model/program";
@@ -56,7 +57,7 @@ export class SideBench {
   ) {
     const arena = el("div");
     this.player = new Player(arena, messages, {
-      arrangement: PLACE, keys: "inside", figures: ["memory", "graph", "devices"], code: true, controls: false, features: [],
+      arrangement: PLACE, keys: "inside", figures: ["memory", "graph", "devices"], code: true, controls: false, features: FIGURE_FEATURES,
     });
     this.notice = new Notice(messages);
     this.runs = new Runs((going) => this.wait(going));
@@ -151,6 +152,19 @@ export class SideBench {
   figure(name: string): void {
     const tab = this.element.querySelector<HTMLElement>(`.figure-tabs [data-figure="${name}"]`);
     if (tab?.getAttribute("aria-pressed") === "false") tab.click();
+  }
+
+  /** Opens a lens as the other side did, or closes the one that is open. */
+  lens(name: string | null): void {
+    const open = this.element.querySelector<HTMLElement>('[data-lens][aria-pressed="true"]');
+    if ((open?.dataset["lens"] ?? null) === name) return;
+    (name === null ? open : this.element.querySelector<HTMLElement>(`[data-lens="${name}"]`))?.click();
+  }
+
+  /** Opens or closes a line as the other side did. */
+  openLine(line: number, on: boolean): void {
+    const chevron = this.player.codeBody.querySelector<HTMLElement>(`.line[data-line="${line}"] > .chevron`);
+    if (chevron?.getAttribute("aria-expanded") === String(!on)) chevron.click();
   }
 
   /** Ends what runs. */

@@ -27,6 +27,14 @@ interface Opened {
   shown: string;
 }
 
+/** An event: the reader opened or closed a line. */
+export const OPENED_EVENT = "line-opened";
+
+export interface LineOpened {
+  readonly line: number;
+  readonly on: boolean;
+}
+
 /** What a player's reader has opened, of which program. */
 const kept = new WeakMap<Stage["player"], { readonly source: string; readonly lines: Set<number> }>();
 
@@ -109,6 +117,7 @@ class LadderFeature implements Extra {
     this.set(line, opened, on);
     if (on) this.fill(line);
     else if (opened.box.contains(document.activeElement)) opened.chevron.focus();
+    opened.box.dispatchEvent(new CustomEvent<LineOpened>(OPENED_EVENT, { detail: { line, on }, bubbles: true }));
   }
 
   private set(line: number, { chevron, box }: Opened, on: boolean): void {

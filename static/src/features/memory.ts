@@ -19,6 +19,9 @@ const LENSES: readonly (readonly [LensName, string])[] = [
   ["holders", "k"],
 ];
 
+/** An event: the reader opened a lens, or closed the one that was open (null). */
+export const LENS_EVENT = "lens-opened";
+
 const opened = new WeakMap<Stage["player"], LensName>();
 
 /** The lenses of the Memory panel. */
@@ -76,6 +79,7 @@ class Lenses implements Extra {
       this.panel ??= new Panel(this.stage, this.memory, () => this.close());
     }
     this.panel?.open(opened.get(player) ?? null);
+    this.memory.dispatchEvent(new CustomEvent<LensName | null>(LENS_EVENT, { detail: name, bubbles: true }));
     if (this.shown !== null) this.panel?.show(...this.shown);
   }
 
