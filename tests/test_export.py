@@ -20,7 +20,9 @@ def built(tmp_path, monkeypatch):
     dist = tmp_path / "static" / "dist"
     dist.mkdir(parents=True)
     (dist / "embed.css").write_text("p{color:red}")
+    (dist / "more.css").write_text("b{color:blue}")
     (dist / "embed.js").write_text(SCRIPT)
+    (dist / "more.js").write_text("const more = 1;")
     monkeypatch.setattr(export, "resource", lambda name: tmp_path / name)
     monkeypatch.setattr(
         cli, "trace_once", lambda request, _limits, **_options: record(request.source, seed=request.seed)
@@ -55,6 +57,16 @@ def test_the_file_asks_for_nothing_and_may_not(built):
     assert policy.startswith("default-src 'none'; ")
     assert f"'sha256-{digest}'" in policy
     assert not re.findall(r"""(?:src|href)=["']""", page)
+
+
+def test_the_file_has_inside_what_a_served_embed_brings_when_asked(built):
+    page = exported(built, "import torch\nx = torch.ones(2)\n")
+    words = json.loads(re.search(r'id="messages">(.*?)</script>', page).group(1))
+
+    assert page.index("const more = 1;") < page.index("const end")
+    assert "b{color:blue}" in page
+    assert {"ui.lens.tensor", "ui.ladder.step", "ui.node.rule", "ui.help.more"} <= words.keys()
+    assert 'id="more"' not in page
 
 
 def test_no_text_of_a_program_ends_an_element(built):

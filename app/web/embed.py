@@ -14,13 +14,13 @@ from starlette.exceptions import HTTPException
 
 from ..lessons.catalog import Catalog, Lesson
 from ..lessons.programs import Program
-from ..messages import Language
+from ..messages import LANGUAGES, Language
 from .addresses import base_url
 from .figures import step_figure
 from .problems import ProblemResponse, http_problem
 from .runner import Runner
 from .templating import EmbedOptions, EmbedPage, PlayerView, Templates, data_block
-from .words import words_of_pages, words_of_recording
+from .words import words_of_figures, words_of_pages, words_of_recording
 
 WIDTH, HEIGHT = 720, 420
 """What an embed is designed for first; `width` is a maximum, it fills what it gets."""
@@ -46,6 +46,7 @@ class Embeds:
         router = APIRouter(include_in_schema=False)
         methods = ["GET", "HEAD"]
         router.add_api_route("/embed/v1/", self.pasted, methods=methods, response_class=Response)
+        router.add_api_route("/embed/v1/words/{language}.json", self.words, methods=methods)
         router.add_api_route("/embed/v1/{key}", self.recorded, methods=methods, response_class=Response)
         return router
 
@@ -81,9 +82,17 @@ class Embeds:
             open=self._home_of(program),
             host=urlsplit(base).netloc,
             messages=data_block(words_of_recording(trace, language)),
+            words=f"/embed/v1/words/{language}.json",
             oembed=f"/oembed?{urlencode({'url': f'{base}/embed/v1/{key}'})}",
         )
         return self._templates.respond(request, page)
+
+    async def words(self, language: str) -> Response:
+        """What a recorded embed cannot say until it is asked for more."""
+        if language not in LANGUAGES:
+            raise HTTPException(404)
+        kept = {"Cache-Control": f"public, max-age={_CACHE_S}"}
+        return JSONResponse(words_of_figures(language), headers=kept)
 
     async def pasted(self, request: Request) -> Response:
         """A program that stands in the address, after the hash: the server never sees it."""
@@ -95,6 +104,7 @@ class Embeds:
             open="/playground",
             host=urlsplit(base_url(request, self._public_url)).netloc,
             messages=data_block(words_of_pages(self._templates.language(request))),
+            words=None,
             oembed=None,
         )
         no_sandbox = (status.reason or "") if status.state == "unavailable" else None

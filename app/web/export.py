@@ -14,7 +14,7 @@ from ..resources import resource
 from ..schema import Trace
 from .figures import step_figure
 from .templating import data_block, render
-from .words import words_of_recording
+from .words import words_of_figures, words_of_recording
 
 TEMPLATE = "export.html"
 _ENDS = re.compile(r"<(/(?:script|style)|!--)", re.IGNORECASE)
@@ -41,7 +41,8 @@ def page_of(trace: Trace, title: str, language: Language) -> str:
     Raises:
         FrontEndMissing: The front end was not built.
     """
-    styles, script = _built("embed.css"), _built("embed.js")
+    # What a served embed brings when it is asked to has to be inside: the file can ask for nothing.
+    styles, script = (_built(f"more.{kind}", f"embed.{kind}") for kind in ("css", "js"))
     steps = len(trace.steps)
     return render(
         language,
@@ -52,19 +53,19 @@ def page_of(trace: Trace, title: str, language: Language) -> str:
         styles=Markup(styles),
         script=Markup(script),
         trace=data_block(trace.model_dump(mode="json", by_alias=True)),
-        messages=data_block(words_of_recording(trace, language)),
+        messages=data_block(words_of_figures(language) | words_of_recording(trace, language)),
         figure=step_figure(trace, steps, language),
         step=steps,
         view="memory" if trace.graph is None else "both",
     )
 
 
-def _built(name: str) -> str:
-    """A built file, safe inside `<style>` or `<script>`: nothing in it can end the element."""
-    path = resource("static") / "dist" / name
-    if not path.is_file():
+def _built(*names: str) -> str:
+    """Built files, safe inside `<style>` or `<script>`: nothing in them can end the element."""
+    paths = [resource("static") / "dist" / name for name in names]
+    if not all(path.is_file() for path in paths):
         raise FrontEndMissing
-    text = path.read_text(encoding="utf-8")
+    text = "\n".join(path.read_text(encoding="utf-8") for path in paths)
     # Both can only stand in a string or a comment of what the build makes, where a backslash changes nothing.
     return _ENDS.sub(r"<\\\1", text).strip()
 

@@ -94,7 +94,7 @@ class SecurityHeaders:
             headers["Cross-Origin-Embedder-Policy"] = "require-corp"
         else:
             headers["Cross-Origin-Opener-Policy"] = "same-origin"
-        if path.startswith(("/static/", "/traces/", "/oembed")):
+        if path.startswith(("/static/", "/traces/", "/oembed", "/embed/v1/words/")):
             headers["Access-Control-Allow-Origin"] = "*"
 
 

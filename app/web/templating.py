@@ -303,6 +303,9 @@ class EmbedPage(Page):
     messages: Markup
     """JSON for a data block: the words the player can come to say."""
 
+    words: str | None
+    """Address of the words that further features need; None when the page has them all."""
+
     oembed: str | None
 
 

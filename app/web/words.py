@@ -79,6 +79,17 @@ _FOR_PROGRAMS_NOT_RUN_YET = (
     "ui.timeline.",
     "ui.verdict.",
 )
+_OF_NO_FIGURE = (
+    "ui.analyse.",
+    "ui.compare.",
+    "ui.editor.",
+    "ui.examples.",
+    "ui.guide.",
+    "ui.problem.",
+    "ui.question.",
+    "ui.run.",
+    "ui.share.",
+)
 _ENDS = {
     "crashed",
     "denied",
@@ -98,6 +109,15 @@ _OF_RUNS_CUT_SHORT = {"busiest", "crashed-line", "kept"}
 def words_of_pages(language: Language) -> dict[str, str]:
     """All messages that some page can show."""
     return {id: text for id, text in catalogue(language).items() if not id.startswith(_NOT_IN_PAGES)}
+
+
+def words_of_figures(language: Language) -> dict[str, str]:
+    """What a player with all its features can say beside the sentences of its trace."""
+    return {
+        id: text
+        for id, text in words_of_pages(language).items()
+        if id.startswith("ui.") and not id.startswith(_OF_NO_FIGURE)
+    }
 
 
 def words_of_recording(trace: Trace, language: Language) -> dict[str, str]:

@@ -5,6 +5,7 @@
  * trace, tells the page around it how high it is when asked to (`autoheight`), and obeys
  * `{type: "tensor-anatomy.set", step, theme}` from that page alone.
  */
+import { MORE } from "./features/more";
 import { linkTo, readLink, stepOf } from "./model/link";
 import { Problem, runProgram } from "./model/run";
 import { pageMessages } from "./page";
@@ -75,7 +76,7 @@ function keepStep(step: number): void {
   }
 }
 
-defineTracePlayer();
+defineTracePlayer([MORE]);
 const player = document.querySelector("trace-player");
 if (player instanceof TracePlayer) {
   player.setAttribute("role", "main");

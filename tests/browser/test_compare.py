@@ -167,7 +167,7 @@ def test_a_node_of_either_side_tells_what_it_keeps(open_page: Open) -> None:
     choose(page, "modified in place")
     left, right = (page.locator(f".compare-side[data-side={side}]") for side in ("left", "right"))
     left.locator("[data-figure=graph]").first.click()
-    for side, said in ((left, "saved at version 0"), (right, "ExpBackward0")):
+    for side, said in ((left, "needs version 0, is at 1"), (right, "ExpBackward0")):
         side.locator(".node", has_text="ExpBackward0").locator("button").first.click()
         expect(side.locator(".node-details")).to_contain_text(said)
     expect(right.locator(".turns")).to_be_visible()

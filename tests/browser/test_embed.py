@@ -3,13 +3,16 @@
 import http.server
 import json
 import re
+import subprocess
+import sys
 import threading
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 from playwright.sync_api import FrameLocator, Page, expect
 
-from .conftest import ROOT, Open, Watch
+from .conftest import ROOT, Open, Watch, visit
 
 EMBED = "/embed/v1/examples.write-through?lang=en"
 
@@ -131,3 +134,71 @@ def test_both_frames_of_another_origin_show_the_player(open_page: Open, watch: W
     page.evaluate("""() => document.getElementById('boxed').contentWindow.postMessage(
         {type: 'tensor-anatomy.set', step: 2}, '*')""")
     expect(page.frame_locator("#boxed").locator(".position")).to_have_text("2 / 9")
+
+
+def test_an_embed_brings_the_tools_of_the_playground_when_it_is_asked_to(open_page: Open) -> None:
+    page = open_page("/about", width=720, height=420)
+    asked: list[str] = []
+    page.on("request", lambda request: asked.append(request.url))
+    visit(page, f"{EMBED}&step=7")
+    more = page.get_by_role("button", name="More:")
+    expect(more).to_be_visible()
+    assert not [url for url in asked if "more." in url or "/words/" in url]
+
+    more.click()
+    expect(page.locator(".life-opener")).to_be_focused()
+    expect(more).to_have_count(0)
+    for name in ("Tensor", "Bytes", "What if", "Kept by"):
+        page.get_by_role("button", name=name, exact=True).click()
+        expect(page.locator(".lens")).to_be_visible()
+        assert ids(page) == set()
+    page.get_by_role("button", name="Graph").click()
+    page.locator(".node button").first.click()
+    expect(page.locator(".node-details")).to_contain_text("next_functions")
+    page.locator(".code-body").focus()
+    page.keyboard.press("e")
+    expect(page.locator(".ladder:visible")).to_have_count(1)
+    page.keyboard.press("t")
+    expect(page.get_by_role("dialog").locator("tbody tr")).to_have_count(9)
+    assert ids(page) == set()
+    size = page.evaluate(
+        "() => [document.documentElement.scrollWidth, document.documentElement.scrollHeight]"
+    )
+    assert size == [720, 420]
+
+
+def test_a_key_of_a_tool_brings_it_in_a_sandboxed_frame(open_page: Open, watch: Watch, course: str) -> None:
+    watch.allow_host(course)
+    page = open_page("/about")
+    page.goto(course)
+    frame = page.frame_locator("#boxed")
+    frame.locator(".code-body").focus()
+    page.keyboard.press("b")
+    expect(frame.locator(".lens[data-lens=bytes]")).to_contain_text("lowest address first")
+    expect(frame.locator(".lens .byte-box")).not_to_have_count(0)
+
+
+def test_what_did_not_come_may_be_asked_for_again(open_page: Open, watch: Watch) -> None:
+    watch.expected.append("ERR_FAILED")
+    page = open_page("/about", own=True, width=720, height=420)
+    page.route("**/dist/more.js*", lambda route: route.abort())
+    visit(page, EMBED)
+    page.get_by_role("button", name="More:").click()
+    again = page.get_by_role("button", name="Try again")
+    expect(again).to_be_visible()
+    page.unroute("**/dist/more.js*")
+    again.click()
+    expect(page.locator(".lens-buttons")).to_be_visible()
+
+
+def test_an_exported_file_has_the_tools_inside(open_page: Open, watch: Watch, tmp_path: Path) -> None:
+    program, out = tmp_path / "program.py", tmp_path / "out.html"
+    program.write_text("import torch\nx = torch.arange(6.)\ny = x[1:4]\ny.zero_()\n")
+    command = [Path(sys.executable).with_name("tensor-anatomy"), "export", program, "-o", out]
+    subprocess.run(command, check=True, timeout=90)
+    page = open_page("/about", width=720, height=420)
+    page.goto(out.as_uri())
+    page.get_by_role("button", name="More:").click()
+    page.get_by_role("button", name="Bytes").click()
+    expect(page.locator(".lens .byte-box")).not_to_have_count(0)
+    assert ids(page) == set()

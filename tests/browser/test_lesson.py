@@ -133,7 +133,7 @@ def test_writes_and_sharing_of_a_storage_are_told_and_a_key_away(open_page: Open
 def test_what_a_figure_gets_later_moves_nothing_that_stands_there(open_page: Open) -> None:
     page = open_page("/about", own=True)
     held: list[Route] = []
-    page.route("**/dist/chunks/figures-*", held.append)
+    page.route("**/dist/chunks/figures-*", lambda route: held.append(route))
     visit(page, LESSON)
     there = "els => els.map(el => { const b = el.getBoundingClientRect(); return [b.x, b.y, b.height] })"
     parts = page.locator("trace-player").first.locator(".line-source, .cell, .changes-panel, .player-steps")

@@ -173,6 +173,26 @@ def built_files(page: str) -> list[str]:
     return [unescape(file) for file in re.findall(r'(?:src|href)="(/static/dist/[^"]+)"', page)]
 
 
+@pytest.mark.parametrize("language", ["en", "zh"])
+async def test_what_an_embed_brings_when_asked_is_shared_with_sandboxed_frames(client, language):
+    page = (await client.get(f"{EMBED}?lang={language}")).text
+    places = json.loads(re.search(r'id="more">(.*?)</script>', page).group(1))
+    for address in places.values():
+        response = await client.get(address)
+        assert response.status_code == 200
+        assert response.headers["access-control-allow-origin"] == "*"
+        assert response.headers["cross-origin-resource-policy"] == "cross-origin"
+    words = (await client.get(places["words"])).json()
+    assert {"ui.lens.tensor", "ui.ladder.step", "ui.timeline.noLife"} <= words.keys()
+    assert not [name for name in words if name.startswith(("error.", "ui.share.", "ui.run."))]
+    assert (await client.get("/embed/v1/words/fr.json")).status_code == 404
+
+
+async def test_a_program_in_the_address_has_all_words_in_its_page(client):
+    page = (await client.get("/embed/v1/?lang=en")).text
+    assert json.loads(re.search(r'id="more">(.*?)</script>', page).group(1))["words"] is None
+
+
 async def test_a_recorded_embed_carries_its_own_words_only(client):
     recorded = (await client.get(f"{EMBED}?lang=en")).text
     pasted = (await client.get("/embed/v1/?lang=en")).text

@@ -8,14 +8,15 @@ import { turnsOf, type Gradient, type Turn } from "../layout/backward";
 import { elementsOf, gradientText, listText } from "../layout/gradients";
 import type { State } from "../model/state";
 import type { Extra, Feature, Stage } from "../stage";
-import { AutogradView } from "../views/autograd";
+import type { AutogradView } from "../views/autograd";
 import { tuple } from "../views/badge";
 import { el } from "../views/dom";
 import { signIcon } from "../views/icons";
 import { goTo, pick } from "../views/view";
+import { graphAmong } from "./parts";
 
 export const BACKWARD: Feature = (stage, views) => {
-  const graph = views.find((view) => view instanceof AutogradView);
+  const graph = graphAmong(views);
   const frame = stage.root.querySelector<HTMLElement>(".graph-frame");
   const passes = stage.trace.steps.flatMap(({ events, fold }, i) => (fold === null && events.some(({ kind }) => kind === "ran") ? [i + 1] : []));
   return graph === undefined || frame === null || passes.length === 0 ? null : new BackwardBar(stage, graph, frame, passes);

@@ -10,19 +10,20 @@ import { cellsOf, numel, strided } from "../layout/storage";
 import { itemSize, readValue } from "../layout/values";
 import type { NodeNow, SavedNow, State } from "../model/state";
 import type { Extra, Feature, Stage } from "../stage";
-import { AutogradView } from "../views/autograd";
+import type { AutogradView } from "../views/autograd";
 import { storageBadge, tuple } from "../views/badge";
 import { el, type Child } from "../views/dom";
 import { currentVersion, nameOfSaved } from "../views/node";
 import { goTo, pick } from "../views/view";
 import rules from "./derivatives.json";
+import { graphAmong } from "./parts";
 
 const RULES = rules as unknown as Readonly<Record<string, readonly [string, Readonly<Record<string, string>>]>>;
 const HOOKS = /^(register_hook|register_post_accumulate_grad_hook|retain_grad)$/;
 const MOST_READ = 1024;
 
 export const DETAILS: Feature = (stage, views) => {
-  const graph = views.find((view) => view instanceof AutogradView);
+  const graph = graphAmong(views);
   const frame = stage.root.querySelector<HTMLElement>(".graph-frame");
   return graph === undefined || frame === null ? null : new Details(stage, graph, frame);
 };

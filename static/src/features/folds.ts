@@ -10,15 +10,16 @@ import type { NodeFacts } from "../layout/graph";
 import type { Focus, State } from "../model/state";
 import type { FoldDrawing, FoldedDrawing } from "../schema/trace.gen";
 import type { Extra, Feature, Stage } from "../stage";
-import { AutogradView } from "../views/autograd";
+import type { AutogradView } from "../views/autograd";
 import { el } from "../views/dom";
 import { Glide } from "./glide";
+import { graphAmong } from "./parts";
 
 /** Boxes above which a graph is folded at first. */
 const MANY = 40;
 
 export const FOLDS: Feature = (stage, views) => {
-  const graph = views.find((view) => view instanceof AutogradView);
+  const graph = graphAmong(views);
   const frame = stage.root.querySelector<HTMLElement>(".graph-frame");
   const folded = stage.trace.graph?.folded;
   return graph === undefined || frame === null || folded == null ? null : new Folds(stage, graph, frame, folded);

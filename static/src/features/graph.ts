@@ -3,12 +3,13 @@
  * large picture, and whatever shows a storage lights up with all else that shows the same one.
  */
 import type { Extra, Feature, Stage } from "../stage";
-import { AutogradView } from "../views/autograd";
+import type { AutogradView } from "../views/autograd";
 import { el } from "../views/dom";
 import type { Box } from "../views/viewport";
+import { graphAmong } from "./parts";
 
 export const GRAPH: Feature = (stage, views) => {
-  const graph = views.find((view) => view instanceof AutogradView);
+  const graph = graphAmong(views);
   const panel = stage.root.querySelector<HTMLElement>(".player-graph");
   if (graph?.viewport == null || panel === null) return null;
   lightTogether(stage.root);

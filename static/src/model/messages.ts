@@ -41,8 +41,13 @@ const EXACT = 10_000;
 export class Messages {
   constructor(
     readonly language: string,
-    private readonly catalogue: Catalogue,
+    private catalogue: Catalogue,
   ) {}
+
+  /** Takes in further messages. */
+  add(more: Catalogue): void {
+    this.catalogue = { ...this.catalogue, ...more };
+  }
 
   /** A message in plain text. */
   readonly text = (id: string, args: Args = {}): string =>
