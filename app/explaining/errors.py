@@ -5,15 +5,19 @@ messages `error.x` (why) and `error.x.fix` (what to do) in the catalogues. What 
 `python-error`, or `torch-error` when PyTorch raised it: said as it is, not guessed at.
 """
 
+import logging
 import re
 from typing import Any
 
-from ..schema import Explanation, Layer, Outcome, Trace
+from ..schema import Explanation, Fix, Layer, Outcome, Trace
 from .chronicle import Chronicle
 from .failure import FailedCall
+from .mending import mend
 from .operands import ADVICE, Advice
 from .rules import PYTHONS_OWN, RULES
 from .wording import say
+
+log = logging.getLogger(__name__)
 
 _SAME_CLASS = {
     "saved-tensor-modified-by-hook": "saved-tensor-modified",
@@ -88,7 +92,16 @@ def explain_failure(trace: Trace, chronicle: Chronicle) -> Explanation | None:
         caused_by=advice.caused_by,
         operands=advice.operands,
         sentences=tuple(sentences),
+        fixes=_fixes(name, chronicle, advice),
     )
+
+
+def _fixes(name: str, chronicle: Chronicle, advice: Advice) -> tuple[Fix, ...]:
+    try:
+        return mend(name, FailedCall(chronicle, None), advice)
+    except Exception:
+        log.exception("no change could be derived for %s", name)
+        return ()
 
 
 def _judge(chronicle: Chronicle) -> tuple[str, Layer | None, Advice]:

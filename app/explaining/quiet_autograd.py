@@ -9,6 +9,7 @@ from collections.abc import Iterator
 
 from ..schema import Note
 from ..schema.values import values_of
+from .clearing import clear_before
 from .moment import Moment
 from .program import Program, called_method, mentions, root_name
 from .quiet_data import note
@@ -52,7 +53,8 @@ def forgotten_zero_grads(program: Program) -> Iterator[Note]:
             elif leaf in used and state == "added":
                 name = moment.name(leaf)
                 if name is not None and program.chronicle.step(number).executions == 1:
-                    yield note(line, "forgotten-zero-grad", name=name, earlier=used.pop(leaf))
+                    said = note(line, "forgotten-zero-grad", name=name, earlier=used.pop(leaf))
+                    yield said.model_copy(update={"fix": clear_before(program, line, name)})
                 made[leaf] = line
             else:
                 made[leaf] = line

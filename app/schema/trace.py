@@ -310,6 +310,26 @@ class Outcome(Record):
     """What was being done."""
 
 
+class Edit(Record):
+    """A change of the program's text, on one line of it."""
+
+    range: SourceRange
+    """What is replaced; nothing, where it begins and ends at one place."""
+
+    text: str
+    """What stands there instead. It may hold line breaks."""
+
+
+class Fix(Record):
+    """A change of the program that an explanation offers."""
+
+    kind: str
+    """Says what it does: a message `ui.compare.fix.<kind>` words it."""
+
+    edits: tuple[Edit, ...]
+    """In no order; they do not overlap."""
+
+
 class Explanation(Record):
     """Why a program failed, from the facts of its trace."""
 
@@ -328,6 +348,9 @@ class Explanation(Record):
     sentences: tuple[Sentence, ...]
     """The explanation and what to do."""
 
+    fixes: tuple[Fix, ...] = ()
+    """Changes that may keep it from failing so, the likeliest first. None of them has been tried."""
+
 
 class Note(Record):
     """A quiet mistake that was noticed."""
@@ -340,6 +363,9 @@ class Note(Record):
 
     sentence: Sentence
     """What it is."""
+
+    fix: Fix | None = None
+    """A change that would undo it."""
 
 
 class Opening(Record):

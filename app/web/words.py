@@ -88,7 +88,6 @@ _OF_NO_FIGURE = (
     "ui.problem.",
     "ui.question.",
     "ui.run.",
-    "ui.share.",
 )
 _ENDS = {
     "crashed",

@@ -293,7 +293,7 @@ class Playground {
   /** What is shown, beside itself with one change. */
   private async compareWith(source: string): Promise<void> {
     const left = { program: this.shown, trace: this.player.trace };
-    await this.comparing.show({ left, right: { program: { ...this.shown, source }, trace: null }, row: null, edit: false }, "push");
+    await this.comparing.show({ left, right: { program: { ...this.shown, source }, trace: null }, row: null, edit: false, fix: true }, "push");
   }
 
   /** Shows the left program of a comparison alone. */

@@ -28,9 +28,10 @@ def test_the_fix_that_an_explanation_offers_stands_beside_the_program_and_both_s
     run(page, IN_PLACE)
     expect(page.locator(".outcome")).to_contain_text("RuntimeError on line 6")
 
-    choose(page, "with the fix")
+    choose(page, "instead of a write in place")
 
     summary = page.locator(".compare-summary-text")
+    expect(summary).to_contain_text("With the change it runs to its end.")
     expect(summary).to_contain_text("Same until line 5. Then ExpBackward0 of line 3 holds a saved tensor")
     expect(summary).to_contain_text("The left ends with RuntimeError on line 6, the right runs to its end.")
     assert (line_of(page, "left"), line_of(page, "right")) == ("y.add_(1)", "y = y.add(1)")

@@ -197,6 +197,7 @@ def test_an_exported_file_has_the_tools_inside(open_page: Open, watch: Watch, tm
     command = [Path(sys.executable).with_name("tensor-anatomy"), "export", program, "-o", out]
     subprocess.run(command, check=True, timeout=90)
     page = open_page("/about", width=720, height=420)
+    watch.allow_host(out.as_uri())
     page.goto(out.as_uri())
     page.get_by_role("button", name="More:").click()
     page.get_by_role("button", name="Bytes").click()

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { withBackend } from "../../static/src/model/compile-fix";
-import { fixOf } from "../../static/src/model/fix";
+import { fixesOf } from "../../static/src/model/fix";
 import { traced } from "./traced";
 
 const ALIKE: readonly (readonly [string, string])[] = [
@@ -35,6 +35,6 @@ test("a program that names an unknown backend is offered with one that runs, and
   const source = 'import torch\nf = torch.compile(lambda x: (x * 2).sum(), backend="nvfuser")\nx = torch.ones(2, requires_grad=True)\nf(x).backward()\n';
   const offered = source.replace("nvfuser", "aot_eager");
   const [broken, mended] = traced([[source, "cpu"], [offered, "cpu"]]);
-  assert.equal(broken === undefined ? null : fixOf(broken), offered);
+  assert.equal(broken === undefined ? null : fixesOf(broken)[0]?.source, offered);
   assert.equal(mended?.outcome.kind, "finished");
 });

@@ -184,7 +184,7 @@ async def test_what_an_embed_brings_when_asked_is_shared_with_sandboxed_frames(c
         assert response.headers["cross-origin-resource-policy"] == "cross-origin"
     words = (await client.get(places["words"])).json()
     assert {"ui.lens.tensor", "ui.ladder.step", "ui.timeline.noLife"} <= words.keys()
-    assert not [name for name in words if name.startswith(("error.", "ui.share.", "ui.run."))]
+    assert not [name for name in words if name.startswith(("error.", "ui.compare.", "ui.run."))]
     assert (await client.get("/embed/v1/words/fr.json")).status_code == 404
 
 

@@ -8,7 +8,7 @@ import { OPENED_EVENT, type LineOpened } from "../features/ladder";
 import { LENS_EVENT } from "../features/memory";
 import { linkToPair } from "../model/pair-link";
 import type { Messages } from "../model/messages";
-import { Pair, SIDES, type Side } from "./pair";
+import { Pair, SIDES, type Sentence, type Side } from "./pair";
 import { sameProgram, type Program } from "../model/program";
 import { LAYERS } from "../model/state";
 import type { Limits } from "../playground/given";
@@ -41,6 +41,8 @@ export interface Wanted {
   readonly row: number | null;
   /** The reader wants to write the right one. */
   readonly edit: boolean;
+  /** The right one is the left with a change that was offered: it is said whether that was enough. */
+  readonly fix: boolean;
 }
 
 const PLAY_MS = 900;
@@ -58,6 +60,8 @@ export class Bench {
   private steps: AlignedSteps | null = null;
   private row = 0;
   private wanted: number | null;
+  /** The text of the right program while it is the left one with a change that was offered. */
+  private readonly fix: string | null;
   private timer: ReturnType<typeof setInterval> | null = null;
   private saving: ReturnType<typeof setTimeout> | undefined;
 
@@ -69,6 +73,7 @@ export class Bench {
   ) {
     const side = (name: Side): SideBench => new SideBench(name, given[name].program, messages, limits, { ran: () => this.ran(), moved: (of, step) => this.moved(of, step) });
     this.wanted = given.row;
+    this.fix = given.fix ? given.right.program.source : null;
     this.facts = new FactsView(messages);
     this.controls = new Transport(messages);
     this.sides = { left: side("left"), right: side("right") };
@@ -128,9 +133,16 @@ export class Bench {
     this.wanted = null;
     this.row = Math.max(0, Math.min(row, this.pair.rows.length));
     for (const side of SIDES) this.sides[side].load(this.pair, this.pair.step(side, this.row));
-    const words = this.pair.summary().flatMap(({ id, args }) => [...sentence(this.messages.parts(id, args)), this.messages.language.startsWith("zh") ? "" : " "]);
+    const words = [...this.enough(right), ...this.pair.summary()].flatMap(({ id, args }) => [...sentence(this.messages.parts(id, args)), this.messages.language.startsWith("zh") ? "" : " "]);
     this.summary.replaceChildren(...words);
     this.show();
+  }
+
+  /** What came of a change that was offered. */
+  private enough({ source, outcome }: Trace): Sentence[] {
+    if (source !== this.fix) return [];
+    const how = { finished: "works", raised: "fails" }[outcome.kind as string] ?? "stopped";
+    return [{ id: `ui.compare.fix.ran.${how}`, args: { line: outcome.line ?? 0, what: outcome.type ?? outcome.reason ?? outcome.kind } }];
   }
 
   private show(): void {

@@ -1,4 +1,5 @@
 /** The sheet that asks what a program is to be compared with. */
+import type { Mended } from "../model/fix";
 import type { Messages } from "../model/messages";
 import { plain, type DeviceChoice, type Program } from "../model/program";
 import { givenPairs } from "../playground/given";
@@ -10,6 +11,7 @@ export interface Choice {
   readonly left: Contender;
   readonly right: Contender;
   readonly edit: boolean;
+  readonly fix: boolean;
 }
 
 /** What the reader has before them. */
@@ -18,8 +20,8 @@ export interface Before {
   readonly shown: Contender;
   /** The text in the editor. */
   readonly written: string;
-  /** The program with the change that its explanation offers. */
-  readonly fix: string | null;
+  /** The program with each change that its explanation offers. */
+  readonly fixes: readonly Mended[];
   readonly devices: readonly DeviceChoice[];
   /** Programs are run here. Where they are not, there are the pairs, whose traces are recorded. */
   readonly run: boolean;
@@ -28,17 +30,17 @@ export interface Before {
 /** Opens the sheet. */
 export function openChooser(messages: Messages, before: Before, choose: (choice: Choice) => void): void {
   const say = messages.text;
-  const option = (words: string, right: Program, { left = before.shown, edit = false } = {}): HTMLElement => {
+  const option = (words: string, right: Program, { left = before.shown, edit = false, fix = false } = {}): HTMLElement => {
     const button = el("button", { type: "button", class: "compare-option" }, ...marked(words));
     button.addEventListener("click", () => {
       dialog.close();
-      choose({ left, right: { program: right, trace: null }, edit });
+      choose({ left, right: { program: right, trace: null }, edit, fix });
     });
     return el("li", {}, button);
   };
   const { program } = before.shown;
   const own: HTMLElement[] = [];
-  if (before.fix !== null) own.push(option(say("ui.compare.with-fix"), { ...program, source: before.fix }));
+  for (const { kind, source } of before.fixes) own.push(option(say(`ui.compare.fix.${kind}`), { ...program, source }, { fix: true }));
   if (before.written !== program.source) own.push(option(say("ui.compare.with-edit"), { ...program, source: before.written }));
   own.push(option(say("ui.compare.with-copy"), program, { edit: true }));
   const took = before.shown.trace?.environment.device;

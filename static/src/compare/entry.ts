@@ -1,5 +1,5 @@
 /** The way of the playground into two programs side by side, and back. What is heavy is loaded when first asked for. */
-import { fixOf } from "../model/fix";
+import { fixesOf } from "../model/fix";
 import type { Messages } from "../model/messages";
 import type { Player } from "../player";
 import type { Bench, BenchHooks, Contender, Wanted } from "./bench";
@@ -23,8 +23,8 @@ export class Comparing {
   /** Asks what to compare with. */
   async ask(player: Player, shown: Contender, written: string): Promise<void> {
     const { openChooser } = await import("./chooser");
-    const fix = player.trace === null ? null : fixOf(player.trace);
-    openChooser(this.messages, { shown, written, fix, devices: this.limits.devices, run: this.limits.run }, (choice) => {
+    const fixes = player.trace === null ? [] : fixesOf(player.trace);
+    openChooser(this.messages, { shown, written, fixes, devices: this.limits.devices, run: this.limits.run }, (choice) => {
       void this.show({ ...choice, row: null }, "push");
     });
   }
@@ -47,7 +47,7 @@ export class Comparing {
     if (link === null) return false;
     const { left, right, row } = link;
     if (this.bench?.shows(left, right) === true) this.bench.go(row ?? 1);
-    else await this.show({ left: { program: left, trace: null }, right: { program: right, trace: null }, row, edit: false }, "stay");
+    else await this.show({ left: { program: left, trace: null }, right: { program: right, trace: null }, row, edit: false, fix: false }, "stay");
     return true;
   }
 

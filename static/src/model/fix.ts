@@ -1,48 +1,40 @@
-/** The program with the change that its explanation offers, where that can be made with certainty. */
+/** The program with a change that its explanation offers; Python derived it (`app/explaining/mending.py`). */
 import { withBackend } from "./compile-fix";
 import { indexOfColumn } from "./python";
 import { linesOf } from "./outline";
-import type { Trace } from "../schema/trace.gen";
+import type { Fix, Trace } from "../schema/trace.gen";
 
-/** The mended program; null when nothing is offered that can be applied with certainty. */
-export function fixOf(trace: Trace): string | null {
-  const { explanation } = trace;
-  if (explanation === null) return null;
-  if (explanation.class === "view-stride") return reshaped(trace);
-  const [said] = explanation.sentences;
-  if (said?.id === "error.denied-compiler") return withBackend(trace.source);
-  if (said?.id === "error.compile-backend") return withBackend(trace.source, String(said.args["backend"]));
-  for (const { args } of explanation.sentences) {
-    const [how, rewrite, line] = [args["how"], args["rewrite"], args["caused_by"]];
-    if (typeof rewrite === "string" && typeof line === "number" && (how === "rewrite" || how === "clone")) {
-      return rewritten(trace, line, rewrite, how === "clone");
-    }
-  }
+/** A change, and the program with it. */
+export interface Mended {
+  /** A message `ui.compare.fix.<kind>` says what it does. */
+  readonly kind: string;
+  readonly source: string;
+}
+
+/** Changes that may keep the program from failing as it did, or undo what was noticed of it; the likeliest first. */
+export function fixesOf(trace: Trace): readonly Mended[] {
+  const { explanation, notes } = trace;
+  const fixes = [...(explanation?.fixes ?? []), ...notes.flatMap(({ fix }) => fix ?? [])];
+  const compiled = backend(trace);
+  const found = fixes.map((fix) => ({ kind: fix.kind, source: applied(trace.source, fix) }));
+  return [...(compiled === null ? [] : [{ kind: "backend", source: compiled }]), ...found];
+}
+
+function backend({ explanation, source }: Trace): string | null {
+  const [said] = explanation?.sentences ?? [];
+  if (said?.id === "error.denied-compiler") return withBackend(source);
+  if (said?.id === "error.compile-backend") return withBackend(source, String(said.args["backend"]));
   return null;
 }
 
-function rewritten(trace: Trace, number: number, text: string, before: boolean): string | null {
-  const statements = trace.statements.filter(({ range }) => range.line <= number && number <= range.end_line);
-  const lines = linesOf(trace.source);
-  const line = lines[number - 1];
-  // A line with two statements, or a statement on two lines, is not replaced by guess.
-  if (line === undefined || statements.length !== 1 || statements[0]?.range.end_line !== statements[0]?.range.line) return null;
-  const indent = line.slice(0, line.length - line.trimStart().length);
-  const comment = before ? "" : (/\s+#[^'"]*$/.exec(line)?.[0] ?? "");
-  lines.splice(number - 1, before ? 0 : 1, `${indent}${text}${comment}`);
-  return lines.join("\n");
-}
-
-/** `.view(…)` that cannot be a view becomes `.reshape(…)`, which copies. */
-function reshaped({ source, outcome }: Trace): string | null {
-  const { range } = outcome;
+function applied(source: string, { edits }: Fix): string {
   const lines = linesOf(source);
-  const line = range === null ? undefined : lines[range.line - 1];
-  if (range === null || line === undefined) return null;
-  const [from, to] = [indexOfColumn(line, range.column), range.end_line === range.line ? indexOfColumn(line, range.end_column) : line.length];
-  const piece = line.slice(from, to);
-  const at = piece.lastIndexOf(".view(");
-  if (at < 0) return null;
-  lines[range.line - 1] = `${line.slice(0, from + at)}.reshape(${line.slice(from + at + ".view(".length)}`;
+  const last = [...edits].sort((a, b) => b.range.line - a.range.line || b.range.column - a.range.column);
+  for (const { range, text } of last) {
+    const line = lines[range.line - 1];
+    if (line === undefined) continue;
+    const [from, to] = [indexOfColumn(line, range.column), indexOfColumn(line, range.end_column)];
+    lines[range.line - 1] = line.slice(0, from) + text + line.slice(to);
+  }
   return lines.join("\n");
 }

@@ -1678,6 +1678,42 @@ export interface Explanation {
    * The explanation and what to do.
    */
   sentences: Sentence[];
+  /**
+   * Changes that may keep it from failing so, the likeliest first. None of them has been tried.
+   */
+  fixes?: Fix[];
+}
+/**
+ * A change of the program that an explanation offers.
+ *
+ * This interface was referenced by `Trace`'s JSON-Schema
+ * via the `definition` "Fix".
+ */
+export interface Fix {
+  /**
+   * Says what it does: a message `ui.compare.fix.<kind>` words it.
+   */
+  kind: string;
+  /**
+   * In no order; they do not overlap.
+   */
+  edits: Edit[];
+}
+/**
+ * A change of the program's text, on one line of it.
+ *
+ * This interface was referenced by `Trace`'s JSON-Schema
+ * via the `definition` "Edit".
+ */
+export interface Edit {
+  /**
+   * What is replaced; nothing, where it begins and ends at one place.
+   */
+  range: SourceRange;
+  /**
+   * What stands there instead. It may hold line breaks.
+   */
+  text: string;
 }
 /**
  * A quiet mistake that was noticed.
@@ -1698,6 +1734,10 @@ export interface Note {
    * What it is.
    */
   sentence: Sentence;
+  /**
+   * A change that would undo it.
+   */
+  fix?: Fix | null;
 }
 /**
  * The whole graph of a trace.
