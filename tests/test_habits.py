@@ -52,7 +52,10 @@ MAY_IMPORT = {
     "playground": {"schema", "model", "layout", "views", "playground", "page", "player", "stage"},
     "tour": {"model", "views", "tour"},
     "share": {"schema", "model", "layout", "views", "share", "player"},
-    "compare": {"schema", "model", "layout", "views", "compare", "playground", "page", "player", "stage"},
+    "compare": {
+        *("schema", "model", "layout", "views", "features", "compare", "playground"),
+        *("page", "player", "stage"),
+    },
 }
 """Folder → folders it may import from. The files beside them (player, playground, …) may import all."""
 
