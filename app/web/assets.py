@@ -1,7 +1,7 @@
 """Addresses of the files a browser loads, and how long it may keep them.
 
-An address carries `?v=` and a hash of the file, so a file that is asked for with it never changes. It
-does not build anything: a file that was not built has an address without a hash, and 404 behind it.
+An address carries `?v=` and a hash of the file, so a file that is asked for with it never changes; one that
+is asked for with another hash, as while a server is replaced, is not kept. It does not build anything: a file that was not built has an address without a hash, and 404 behind it.
 """
 
 import hashlib
@@ -29,14 +29,23 @@ class Assets(StaticFiles):
         path = self._folder / name
         if not path.is_file():
             return f"/static/{name}"
-        return f"/static/{name}?v={_digest(path, path.stat().st_mtime_ns)}"
+        return f"/static/{name}?v={_version(path)}"
 
     async def get_response(self, path: str, scope: Scope) -> Response:
         """A file, with how long it may be kept."""
         response = await super().get_response(path, scope)
-        kept = path.startswith(_HASHED_NAMES) or scope["query_string"].startswith(b"v=")
+        kept = path.startswith(_HASHED_NAMES) or self._is_right(path, scope["query_string"])
         response.headers["Cache-Control"] = _FOREVER if kept else "no-cache"
         return response
+
+    def _is_right(self, path: str, query: bytes) -> bool:
+        """The hash that was asked with is that of the file that is answered."""
+        file = self._folder / path
+        return query.startswith(b"v=") and file.is_file() and query == b"v=" + _version(file).encode()
+
+
+def _version(path: Path) -> str:
+    return _digest(path, path.stat().st_mtime_ns)
 
 
 @lru_cache(maxsize=256)

@@ -56,14 +56,17 @@ class Plotting:
     @cached_property
     def charts(self) -> Charts | None:
         """What pages are told; None where there is no library."""
-        try:
-            release = version(self._package)
-        except PackageNotFoundError:
-            return None
-        if self.file is None:
+        if self.file is None or self._release is None:
             return None
         styles = dict.fromkeys(each.decode() for each in _OWN_STYLE.findall(self.file.read_bytes()))
-        return Charts(f"{_PATH}?v={release}", tuple(styles))
+        return Charts(f"{_PATH}?v={self._release}", tuple(styles))
+
+    @cached_property
+    def _release(self) -> str | None:
+        try:
+            return version(self._package)
+        except PackageNotFoundError:
+            return None
 
     def router(self) -> APIRouter:
         """The route."""
@@ -75,7 +78,9 @@ class Plotting:
         """The file, packed when the browser takes that."""
         if self.file is None:
             raise HTTPException(404)
-        kept = _FOREVER if request.query_params.get("v") else "no-cache"
+        # Under another version's address a browser must not keep this one for good.
+        right = self._release is not None and request.query_params.get("v") == self._release
+        kept = _FOREVER if right else "no-cache"
         headers = {"Cache-Control": kept, "Vary": "Accept-Encoding"}
         if "gzip" not in request.headers.get("accept-encoding", ""):
             return FileResponse(self.file, media_type=_MEDIA_TYPE, headers=headers)

@@ -276,6 +276,9 @@ async def test_a_file_asked_for_by_its_hash_is_kept_for_good_and_others_are_aske
     assert asked.headers["cache-control"] == "no-cache"
     again = await client.get("/static/img/mark.svg", headers={"if-none-match": asked.headers["etag"]})
     assert again.status_code == 304
+    for wrong in ("?v=0000000000", "?v=", f"?v={icon[-10:]}0"):
+        answer = await client.get(f"/static/img/mark.svg{wrong}")
+        assert answer.headers["cache-control"] == "no-cache"
 
 
 @pytest.mark.parametrize("path", ["/static/../pyproject.toml", "/static/%2e%2e/pyproject.toml", "/static/"])

@@ -32,6 +32,12 @@ async def test_it_is_packed_once_and_small_enough(client):
     assert int(first.headers["Content-Length"]) < len(gzip.compress(LIBRARY, 6)) + 100
 
 
+async def test_the_address_of_another_version_is_not_kept(client):
+    for query in ("v=0.0.0", "v=", "v=anything", f"w={version('plotly')}"):
+        answer = await client.get(f"/vendor/plotly.min.js?{query}", headers={"Accept-Encoding": "gzip"})
+        assert answer.headers["Cache-Control"] == "no-cache"
+
+
 async def test_pages_without_charts_do_not_name_it(client):
     for path in ("/", "/lessons/one-storage", "/embed/v1/examples.views", "/about"):
         assert "plotly" not in (await client.get(path)).text
