@@ -26,17 +26,21 @@ _MOST_EFFORT = 1_500_000
 MOST_NODES = 300
 """More boxes than this are not drawn; `omitted` says how many nodes that leaves out."""
 
+_MOST_EDGES_READ = 60_000
+"""Edges that are looked at; of a graph of more, the newest nodes are left out."""
+
 _BETWEEN_PARTS = 32.0
 _LEAF = "AccumulateGrad"
 
 Size = tuple[float, float]
 
 
-def draw_graph(trace: Trace) -> GraphDrawing | None:
+def draw_graph(trace: Trace, *, most: int = MOST_NODES) -> GraphDrawing | None:
     """Place the graph of a trace.
 
     Args:
         trace: The trace.
+        most: Boxes in one picture.
 
     Returns:
         Boxes and routed edges; None when the program built no graph.
@@ -44,18 +48,19 @@ def draw_graph(trace: Trace) -> GraphDrawing | None:
     Raises:
         GraphlayError: The layout engine refused the graph. No graph of a valid trace is known to do it.
     """
-    nodes, steps, sizes = _observe(trace)
-    if not nodes:
+    found, steps, sizes = _observe(trace)
+    if not found:
         return None
+    nodes = _with_few_edges(found)
     whole = _parts(trace, nodes)
-    engine = Engine(place=_placed, sizes=sizes, steps=steps, between=_BETWEEN_PARTS, most=MOST_NODES)
+    engine = Engine(place=_placed, sizes=sizes, steps=steps, between=_BETWEEN_PARTS, most=most)
     folded = draw_folded(trace, nodes, whole, engine)
-    parts = _choose(whole, MOST_NODES)
+    parts = _choose(whole, most)
     drawn_nodes: list[NodeDrawing] = []
     drawn_edges: list[EdgeDrawing] = []
     known: dict[object, Placed] = {}
     top = width = 0.0
-    spare = MOST_NODES - sum(len(part) for part in parts)
+    spare = most - sum(len(part) for part in parts)
     left = _MOST_EFFORT
     for part in parts:
         boxes, edges = spread(part, nodes, lambda i: trace.names[nodes[i].name] == _LEAF, len(part) + spare)
@@ -82,9 +87,19 @@ def draw_graph(trace: Trace) -> GraphDrawing | None:
         height=top - _BETWEEN_PARTS,
         nodes=tuple(drawn_nodes),
         edges=tuple(drawn_edges),
-        omitted=len(nodes) - len({n.node for n in drawn_nodes}),
+        omitted=len(found) - len({n.node for n in drawn_nodes}),
         folded=folded,
     )
+
+
+def _with_few_edges(nodes: dict[int, GraphNode]) -> dict[int, GraphNode]:
+    """The oldest of the nodes, as many as have so many edges that they can be looked through in time."""
+    left = _MOST_EDGES_READ
+    for count, node in enumerate(nodes.values()):
+        left -= len(node.next_functions)
+        if left < 0 and count > 1:
+            return dict(list(nodes.items())[:count])
+    return nodes
 
 
 def _observe(trace: Trace) -> tuple[dict[int, GraphNode], dict[int, int], dict[int, Size]]:

@@ -5,6 +5,7 @@ each language. Knows no torch: what is not in the trace is not claimed.
 """
 
 import logging
+import time
 from collections.abc import Callable
 from typing import TypeVar
 
@@ -15,31 +16,36 @@ from .endings import explain_ending
 from .errors import explain_failure
 from .notes import find_notes
 from .sentences import step_sentences
+from .wording import say
 
-__all__ = ["explain", "with_comparison"]
+__all__ = ["explain", "unexplained", "with_comparison"]
 
 log = logging.getLogger(__name__)
 
 T = TypeVar("T")
 
 
-def explain(trace: Trace) -> Trace:
+def explain(trace: Trace, *, within_s: float | None = None) -> Trace:
     """Add to a trace what it means.
 
     Args:
         trace: A trace as put together from what the sandbox sent. A program can forge one whose parts
             contradict each other; what cannot be derived from it is left out.
+        within_s: Processor time after which the steps that are left are not put into words any more; they
+            say so. None: as long as it takes.
 
     Returns:
         The same trace with `explanation`, `notes` and `sentences` filled.
     """
+    deadline = None if within_s is None else time.thread_time() + within_s
     chronicle = _derive("facts", lambda: Chronicle(trace), None)
     if chronicle is None:
-        return trace
-    steps = range(1, len(trace.steps) + 1)
+        return unexplained(trace)
     no_notes: tuple[Note, ...] = ()
     nothing: list[tuple[Sentence, ...]] = []
-    per_step = _derive("sentences", lambda: [step_sentences(chronicle, n) for n in steps], nothing)
+    per_step = _derive("sentences", lambda: _of_each_step(chronicle, deadline), nothing)
+    if not per_step:
+        per_step = [(_UNEXPLAINED,)] * len(trace.steps)
     sentences, said = _each_once(per_step)
     return trace.model_copy(
         update={
@@ -65,6 +71,27 @@ def with_comparison(explained: Trace, compared: Trace) -> Trace:
     """
     update = {"observer_effects": compared.observer_effects, "comparison": _said(compared)}
     return explained.model_copy(update=update)
+
+
+def unexplained(trace: Trace) -> Trace:
+    """A trace that says of each step that it is not put into words."""
+    said = tuple((0,) for _ in trace.steps)
+    sentences = (_UNEXPLAINED,) if said else ()
+    return trace.model_copy(update={"sentences": sentences, "said": said, "comparison": _said(trace)})
+
+
+_UNEXPLAINED = say(None, "names.not-in-words")
+
+
+def _of_each_step(chronicle: Chronicle, deadline: float | None) -> list[tuple[Sentence, ...]]:
+    """The sentences of each step, as long as there is time."""
+    found: list[tuple[Sentence, ...]] = []
+    for number in range(1, len(chronicle.trace.steps) + 1):
+        if deadline is not None and time.thread_time() > deadline:
+            left = len(chronicle.trace.steps) - len(found)
+            return [*found, *[(_UNEXPLAINED,)] * left]
+        found.append(step_sentences(chronicle, number))
+    return found
 
 
 def _said(trace: Trace) -> Comparison:

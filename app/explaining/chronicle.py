@@ -30,6 +30,7 @@ from ..schema.traits import traits_of
 from .leaves import Leaves
 from .overlaps import overlaps
 from .timeline import Timeline
+from .variables import Variables
 
 _EXPORTS = frozenset(
     {
@@ -50,18 +51,6 @@ _EXPORTS = frozenset(
 _MOST_EVENTS_READ = 200_000
 _EVENTS_ALWAYS_READ = 200
 _LONGEST_CHAIN = 1000
-
-
-class _Paths:
-    """What a variable leads to, and the other way round."""
-
-    __slots__ = ("by_name", "by_tensor")
-
-    def __init__(self, paths: dict[str, int]) -> None:
-        self.by_name = paths
-        self.by_tensor: dict[int, list[str]] = {}
-        for path, tensor in paths.items():
-            self.by_tensor.setdefault(tensor, []).append(path)
 
 
 class Chronicle:
@@ -94,7 +83,7 @@ class Chronicle:
         self.devices: Timeline[tuple[str, ...]] = Timeline()
         """Devices that hold storages."""
         self._on_device: dict[str, int] = {}
-        self._roots: dict[int, dict[str, Timeline[_Paths]]] = {}
+        self._variables = Variables()
         self._frames: dict[int, tuple[int, int | None]] = {0: (-1, None)}
         self._affordable = _MOST_EVENTS_READ
         self._special: list[int] = []
@@ -150,8 +139,7 @@ class Chronicle:
             case "api":
                 self._index_export(number, event.api, (*event.inputs, *event.outputs))
             case "names":
-                roots = self._roots.setdefault(event.frame, {})
-                roots.setdefault(event.root, Timeline()).put(number, _Paths(event.paths))
+                self._variables.put(number, event)
             case "call":
                 self._frames[event.frame] = (number, None)
             case (
@@ -410,10 +398,8 @@ class Chronicle:
         if not self._in_frame(frame, moment):
             return {}
         found: dict[str, int] = {}
-        for timeline in self._roots.get(frame, {}).values():
-            paths = timeline.at(moment)
-            if paths is not None:
-                found.update((p, t) for p, t in paths.by_name.items() if self.tensor(t, moment) is not None)
+        for paths in self._variables.of(frame, moment):
+            found.update((p, t) for p, t in paths.by_name.items() if self.tensor(t, moment) is not None)
         return found
 
     def names(self, tensor: int, moment: int, frame: int = 0) -> list[str]:
@@ -421,10 +407,8 @@ class Chronicle:
         found: dict[str, None] = {}
         for owner in dict.fromkeys((frame, 0)):
             if self._in_frame(owner, moment):
-                for timeline in self._roots.get(owner, {}).values():
-                    paths = timeline.at(moment)
-                    if paths is not None:
-                        found.update(dict.fromkeys(paths.by_tensor.get(tensor, ())))
+                for paths in self._variables.leading_to(tensor, owner, moment):
+                    found.update(dict.fromkeys(paths.by_tensor.get(tensor, ())))
         for owner_tensor in self.grad_of.get(tensor, ()):
             state = self.tensor(owner_tensor, moment)
             if state is not None and state.grad == tensor:

@@ -175,7 +175,7 @@ def _unused(call: FailedCall) -> Advice:
         return _subjects(call)
     loss, *inputs = call.tensors
     used = call.chronicle.reachable([call.grad_fn(loss)])
-    leaves = set(call.chronicle.leaves(used))
+    leaves = {call.chronicle.nodes[node].variable for node in used}
     unused = [t for t in inputs if t not in leaves and call.grad_fn(t) not in used]
     return _about(call, [loss, *unused], unused=call.names_of(unused))
 

@@ -14,6 +14,10 @@ from pydantic import ConfigDict
 
 from .base import Record
 from .trace import Trace
+from .weight import weight_of
+
+_MOST_PACKED = 150_000
+"""Weight of a trace beyond which it is sent as it is: to pack more takes longer than to send it."""
 
 Code = str | dict[str, Any]
 """How a field is packed, see `EventShape`."""
@@ -149,7 +153,9 @@ def pack(trace: Trace) -> dict[str, Any]:
 
 
 def packed_json(trace: Trace) -> bytes:
-    """A trace as it is sent."""
+    """A trace as it is sent: packed, unless there is too much in it."""
+    if weight_of(trace, most=_MOST_PACKED) > _MOST_PACKED:
+        return trace.model_dump_json(by_alias=True).encode()
     return json.dumps(pack(trace), separators=(",", ":"), ensure_ascii=False).encode()
 
 

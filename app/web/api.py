@@ -118,7 +118,8 @@ def api_router(runner: Runner, source_bytes: int, body_s: float) -> APIRouter:
         if format == "trace" and NDJSON in request.headers.get("accept", ""):
             return await _streamed(request, runner.stream(program, client=client), packed)
         result = await _while_wanted(request, runner.run(program, client=client))
-        return _record(result if format == "trace" else _state(result, step), packed)
+        # Large ones take their time, in which others are to be heard.
+        return await asyncio.to_thread(_answered, result, format, step, packed)
 
     @router.get("/readyz", summary="Whether this server should be sent readers")
     async def readyz() -> JSONResponse:
@@ -213,6 +214,10 @@ def _state(trace: Trace, step: int | None) -> StateDocument:
         return state_document(trace, step)
     except IndexError as e:
         raise RequestInvalid(f"There is no step {step}: the program took {len(trace.steps)} steps.") from e
+
+
+def _answered(trace: Trace, form: Literal["trace", "state"], step: int | None, packed: bool) -> Response:
+    return _record(trace if form == "trace" else _state(trace, step), packed)
 
 
 def _record(record: Trace | StateDocument, packed: bool) -> Response:

@@ -1,7 +1,8 @@
 """Addresses of the files a browser loads, and how long it may keep them.
 
 An address carries `?v=` and a hash of the file, so a file that is asked for with it never changes; one that
-is asked for with another hash, as while a server is replaced, is not kept. It does not build anything: a file that was not built has an address without a hash, and 404 behind it.
+is asked for with another hash, as while a server is replaced, is not kept. It does not build anything: a file
+that was not built has an address without a hash, and 404 behind it.
 """
 
 import hashlib

@@ -14,6 +14,7 @@ the trace at once takes the chunk with the trace and then the notes. Where no pr
 because it was stopped, crashed or was denied something, or because others wait, these two lines are missing.
 """
 
+import asyncio
 import json
 from collections.abc import AsyncIterator
 from typing import Any
@@ -36,10 +37,10 @@ async def lines_of(
     """
     line = _Lines(packed)
     try:
-        for text in line.about(first):
+        for text in await line.of(first):
             yield text
         async for item in rest:
-            for text in line.about(item):
+            for text in await line.of(item):
                 yield text
     except AppError as e:
         yield _line("end", problem=problem_of(e))
@@ -57,6 +58,10 @@ class _Lines:
         self._started = False
         self._shown = False
         """The trace was sent already, before it was compared."""
+
+    async def of(self, item: Chunk | Trace) -> list[bytes]:
+        """The lines about an item. A whole trace takes its time, in which others are to be heard."""
+        return await asyncio.to_thread(self.about, item) if isinstance(item, Trace) else self.about(item)
 
     def about(self, item: Chunk | Trace) -> list[bytes]:
         if isinstance(item, Trace):

@@ -12,6 +12,7 @@ from collections.abc import AsyncIterator
 
 import pytest
 import pytest_asyncio
+from tensor_anatomy.deriving import Deriving
 from tensor_anatomy.errors import DeviceUnavailable
 from tensor_anatomy.execution import Fleet, Pool, ZygoteClient
 from tensor_anatomy.execution import pool as pool_module
@@ -78,7 +79,7 @@ async def test_a_program_may_take_a_fraction_of_the_memory(fleet: Fleet) -> None
 
 
 async def test_walls_that_are_loosened_are_named_and_the_others_stand(fleet: Fleet) -> None:
-    gpu, usual = PoolRunner(fleet).status().gpu, fleet.status()
+    gpu, usual = PoolRunner(fleet, Deriving()).status().gpu, fleet.status()
 
     assert gpu is not None
     assert set(gpu.loosened) == set(LOOSENED_FOR_CUDA.values())

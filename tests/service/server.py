@@ -146,11 +146,14 @@ class Server:
     @property
     def zygote(self) -> int:
         """The process that forks."""
-        (pid,) = children(self.process.pid)
+        (pid,) = self._forking()
         return pid
 
     def runs(self) -> list[int]:
-        return [run for child in children(self.process.pid) for run in children(child)]
+        return [run for child in self._forking() for run in children(child)]
+
+    def _forking(self) -> list[int]:
+        return [each for each in children(self.process.pid) if not _derives(each)]
 
     async def is_ready(self) -> None:
         async with asyncio.timeout(START_S):
@@ -168,6 +171,14 @@ def children(pid: int) -> list[int]:
         with suppress(OSError):
             found += [int(each) for each in task.read_text().split()]
     return found
+
+
+def _derives(pid: int) -> bool:
+    """It explains traces and runs no program."""
+    try:
+        return b"tensor_anatomy.deriving" in Path(f"/proc/{pid}/cmdline").read_bytes()
+    except OSError:
+        return False
 
 
 def is_alive(pid: int) -> bool:
