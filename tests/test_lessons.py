@@ -187,7 +187,7 @@ def test_raw_html_in_a_lesson_is_text():
 
 
 def test_a_line_break_between_chinese_sentences_is_no_space():
-    assert inline("一。\n二 `x`。\nabc\ndef") == "一。二 <code>x</code>。\nabc\ndef"
+    assert inline("一。\n二 `x`。\nabc\ndef") == "一。二 <code>x</code>。abc\ndef"
 
 
 def test_a_lesson_without_its_program_is_refused(tmp_path):

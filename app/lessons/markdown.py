@@ -100,7 +100,9 @@ _FOCUSES = {"code", "storage", "autograd", "devices"}
 _SLUG = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
 _HTML = HtmlFormatter(nowrap=True)
 # Chinese has no spaces between sentences, and a line break of the source would become one.
-_BREAK_IN_CHINESE = re.compile(r"(?<=[\u3000-\u9fff\uff00-\uffef])\n(?=[\u3000-\u9fff\uff00-\uffef<])")
+_BREAK_IN_CHINESE = re.compile(
+    r"(?<=[\u3000-\u9fff\uff00-\uffef])\n(?=[\u3000-\u9fff\uff00-\uffef<])|(?<=[。！？；：，、）”])\n"
+)
 
 
 def highlighted(source: str) -> list[str]:

@@ -422,6 +422,13 @@ def _messages(language: Language) -> Markup:
     return data_block(words_of_pages(language))
 
 
+MARKS: dict[Language, dict[str, str]] = {
+    "en": {"gap": " ", "comma": ", ", "stop": ".", "opening": " (", "closing": ")"},
+    "zh": {"gap": "", "comma": "、", "stop": "。", "opening": "（", "closing": "）"},
+}
+"""What templates put between sentences and around asides: full-width marks have their own space."""
+
+
 def _environment(language: Language) -> Environment:
     environment = Environment(
         loader=FileSystemLoader(resource("templates")),
@@ -435,4 +442,5 @@ def _environment(language: Language) -> Environment:
     # Added to the environment by the extension; Jinja's types do not know it.
     install = environment.install_gettext_translations  # type: ignore[attr-defined]
     install(translations(language), newstyle=True)
+    environment.globals.update(MARKS[language])
     return environment

@@ -16,7 +16,7 @@ import type { Trace } from "../schema/trace.gen";
 import { PLAY_EVENT } from "../views/controls";
 import { el } from "../views/dom";
 import { helpSheet } from "../views/help";
-import { sentence } from "../views/sentence";
+import { sentences } from "../views/sentence";
 import { Transport } from "../views/transport";
 import { FactsView } from "./facts";
 import { SideBench } from "./side";
@@ -133,7 +133,7 @@ export class Bench {
     this.wanted = null;
     this.row = Math.max(0, Math.min(row, this.pair.rows.length));
     for (const side of SIDES) this.sides[side].load(this.pair, this.pair.step(side, this.row));
-    const words = [...this.enough(right), ...this.pair.summary()].flatMap(({ id, args }) => [...sentence(this.messages.parts(id, args)), this.messages.language.startsWith("zh") ? "" : " "]);
+    const words = sentences(this.messages, [...this.enough(right), ...this.pair.summary()]);
     this.summary.replaceChildren(...words);
     this.show();
   }

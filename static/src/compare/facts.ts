@@ -1,5 +1,5 @@
 /** What differs between the two sides now, layer by layer; what began to differ just now stands out. */
-import type { Messages } from "../model/messages";
+import { together, type Messages } from "../model/messages";
 import type { Difference } from "./differences";
 import { LAYERS } from "../model/state";
 import { el } from "../views/dom";
@@ -29,7 +29,7 @@ export class FactsView {
     this.list.replaceChildren(...rows.flatMap(({ layer, facts }) => (layer === null && facts.length === 0 ? [] : [this.row(layer, facts, isFresh)])));
     this.element.scrollTop = 0;
     const said = fresh.map(({ id, args }) => this.messages.text(id, args));
-    const words = [place, ...(said.length > 0 ? said : [this.messages.text(all.length > 0 ? "ui.compare.nothing-new" : "ui.compare.nothing")])].join(" ");
+    const words = together([place, ...(said.length > 0 ? said : [this.messages.text(all.length > 0 ? "ui.compare.nothing-new" : "ui.compare.nothing")])]);
     if (this.live.textContent !== words) this.live.textContent = words;
   }
 
@@ -38,7 +38,7 @@ export class FactsView {
     const name = this.messages.text(layer === null ? "ui.changes.names" : `ui.layer.${layer}`);
     const mark = layer !== null && facts.length > 0 ? layerIcon(layer) : el("span", { class: "lamp-off" });
     const words = facts.slice(0, SHOWN).map((each) => {
-      return el("span", { class: fresh.has(each) ? "fact fresh" : "fact" }, ...sentence(this.messages.parts(each.id, each.args)), " ");
+      return el("span", { class: fresh.has(each) ? "fact fresh" : "fact" }, ...sentence(this.messages.parts(each.id, each.args)), this.messages.text("list.pause").slice(1));
     });
     if (facts.length > SHOWN) words.push(el("span", { class: "fact" }, this.messages.text("ui.compare.more", { count: facts.length - SHOWN })));
     const said = words.length > 0 ? words : [this.messages.text("ui.compare.same")];

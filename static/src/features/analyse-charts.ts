@@ -5,7 +5,7 @@ import type { LineCost } from "../layout/costs";
 import type { CoursePoint } from "../layout/courses";
 import type { Bin, Spread } from "../layout/spread";
 import { exactText } from "../layout/values";
-import { formatBytes, unitOf } from "../model/messages";
+import { formatBytes, together, unitOf } from "../model/messages";
 import type { Outline } from "../model/outline";
 import { axisOf, type ChartContent } from "./chart";
 import { plain, type Palette } from "./plot";
@@ -67,7 +67,7 @@ export function histogram(spread: Spread | null, dtype: string, colour: number, 
     return whole ? short(bin.low + 0.5) : say("ui.analyse.range", { low: short(bin.low), high: short(bin.high) });
   };
   return {
-    summary: `${figures(spread, dtype, say)} ${sampled(spread, say)}`,
+    summary: together([figures(spread, dtype, say), sampled(spread, say)]),
     table: () => ({
       head: [say("ui.analyse.values"), say("ui.analyse.count")],
       rows: bins.map((bin) => [range(bin), String(bin.count)]),
@@ -99,7 +99,7 @@ export function courseChart(points: readonly CoursePoint[], outline: Outline, st
   const part = known.find(({ spread }) => spread.looked < spread.elements)?.spread;
   const said = say("ui.analyse.courseSummary", { times: known.length, step: first });
   return {
-    summary: part === undefined ? said : `${said} ${sampled({ ...part, counted: part.looked, others: 0 }, say)}`,
+    summary: part === undefined ? said : together([said, sampled({ ...part, counted: part.looked, others: 0 }, say)]),
     table: () => ({
       head: [say("ui.text.step"), say("ui.text.code"), say("ui.analyse.minimum"), say("ui.analyse.mean"), say("ui.analyse.maximum")],
       rows: known.map(({ at, spread }) => [
@@ -149,9 +149,9 @@ export function costChart(costs: readonly LineCost[], outline: Outline, metric: 
   const head = say(`ui.analyse.most`, { metric: name, line: most?.line ?? 0, source: source(most?.line ?? 0), value: most === null ? "" : value(most) });
   const nothing = most === null || of(most, metric) === 0;
   const [unit, size] = inBytes && most !== null ? unitOf(of(most, metric)) : ["", 1];
-  const partial = costs.some((cost) => cost.partial) ? ` ${say("ui.analyse.partial")}` : "";
+  const partial = costs.some((cost) => cost.partial) ? say("ui.analyse.partial") : "";
   return {
-    summary: `${nothing ? say("ui.analyse.none", { metric: name }) : head}${partial}`,
+    summary: together([nothing ? say("ui.analyse.none", { metric: name }) : head, partial]),
     table: () => ({
       head: [
         say("ui.text.line"), say("ui.text.code"), say("ui.analyse.metric.executions"), say("ui.analyse.metric.operations"),

@@ -89,7 +89,7 @@ class Calls implements Extra {
       return el("li", {}, el("span", { class: "calls-frame", "aria-current": called === undefined ? "true" : null }, name, line));
     }
     const title = messages.text("ui.calls.go", { line: frame.line ?? 0, function: called.function ?? "" });
-    const button = el("button", { type: "button", class: "calls-frame", title, "aria-label": `${name}: ${title}` }, name, line);
+    const button = el("button", { type: "button", class: "calls-frame", title, "aria-label": messages.text("list.label", { label: name, text: title }) }, name, line);
     const { step } = frame;
     button.addEventListener("click", () => goTo(button, step));
     return el("li", {}, button);

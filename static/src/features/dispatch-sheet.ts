@@ -4,6 +4,7 @@
  *
  * Each stop says whether it was observed or looked up in PyTorch's tables.
  */
+import { together } from "../model/messages";
 import { pieceOf } from "../model/outline";
 import type { OpNow, State } from "../model/state";
 import type { DispatchRoute, DispatchStop } from "../schema/trace.gen";
@@ -96,7 +97,7 @@ function result(op: OpNow, state: State, say: Say): HTMLElement {
   const chips = verdicts.map((verdict) => el("span", { class: `verdict verdict-${verdict}` }, say(`ui.verdict.${verdict}`)));
   const words = el("span", { class: "way-result" }, ...chips, outputs.join(" · "));
   const explained = verdicts.map((verdict) => say(`ui.dispatch.verdict.${verdict}`)).filter((text) => text !== "");
-  return stop("end", words, explained.length === 0 ? null : el("p", { class: "small mute" }, explained.join(" ")), "observed", say);
+  return stop("end", words, explained.length === 0 ? null : el("p", { class: "small mute" }, together(explained)), "observed", say);
 }
 
 function stop(kind: string, title: Child, content: Child, known: Known, say: Say): HTMLElement {

@@ -4,7 +4,7 @@
  * Pure: which rows a filter keeps, and how they are written as text, CSV and Markdown. `text-sheet.ts` shows
  * them.
  */
-import type { Messages } from "../model/messages";
+import { together, type Messages } from "../model/messages";
 import type { Outline, StepOutline } from "../model/outline";
 import { LAYERS, type Layer } from "../model/state";
 import { toldOf, type Told } from "../model/told";
@@ -47,7 +47,7 @@ export function rowsOf(trace: Trace, outline: Outline, messages: Messages): read
     return {
       step,
       told,
-      layers: told.layers.map(({ sentences }) => sentences.map(say).join(" ") || none),
+      layers: told.layers.map(({ sentences }) => together(sentences.map(say)) || none),
       remarks: [...told.error, ...told.compiled, ...told.names, ...told.notes].map(say),
       output: printed.join(""),
     };
@@ -77,7 +77,7 @@ export function written(rows: readonly Row[], format: Format, messages: Messages
     String(row.step.line),
     row.step.text,
     ...row.layers,
-    row.remarks.join(" "),
+    together(row.remarks),
     row.output.trimEnd(),
   ]);
   if (format === "csv") return [header, ...cells].map((each) => `${each.map(csvCell).join(",")}\r\n`).join("");
@@ -90,7 +90,7 @@ function paragraph(row: Row, messages: Messages): string {
   const lines = [messages.text("ui.step.tip", { step: number, line, text })];
   LAYERS.forEach((layer, i) => {
     const mark = row.step.lamps.includes(layer) ? "*" : " ";
-    lines.push(`${mark} ${messages.text(`ui.layer.${layer}`)}: ${row.layers[i] ?? ""}`);
+    lines.push(`${mark} ${messages.text("list.label", { label: messages.text(`ui.layer.${layer}`), text: row.layers[i] ?? "" })}`);
   });
   for (const remark of row.remarks) lines.push(`! ${remark}`);
   for (const printed of row.output.trimEnd().split("\n")) if (printed !== "") lines.push(`> ${printed}`);

@@ -8,7 +8,7 @@ import type { Sentence } from "../schema/trace.gen";
 import type { Stage } from "../stage";
 import { el } from "../views/dom";
 import { layerIcon } from "../views/icons";
-import { sentence } from "../views/sentence";
+import { sentences as inTurn } from "../views/sentence";
 import { openSheet } from "../views/sheet";
 import { EXTENSIONS, FORMATS, kept, rowsOf, written, type Format, type Row } from "./text-rows";
 
@@ -195,7 +195,7 @@ class TextSheet {
   }
 
   private words(sentences: readonly Sentence[]): (Text | HTMLElement)[] {
-    return sentences.flatMap((each) => [...sentence(this.stage.messages.parts(each.id, each.args)), document.createTextNode(" ")]);
+    return inTurn(this.stage.messages, sentences);
   }
 
   private written(): string {

@@ -62,6 +62,16 @@ export class Messages {
   }
 }
 
+/** What stands between a text and the next: nothing after a full-width mark, which has its own space. */
+export function gapAfter(text: string): string {
+  return text === "" || /[。！？；：，、）]$/.test(text) ? "" : " ";
+}
+
+/** Sentences one after the other. */
+export function together(sentences: readonly string[]): string {
+  return sentences.filter(Boolean).reduce((all, each) => all + gapAfter(all) + each, "");
+}
+
 /** Formats one message. `lists` holds `list.comma`, `list.and`, `list.more` and what stands before that, `list.and-more`. */
 export function formatParts(message: string, args: Args, lists: Catalogue): Part[] {
   const out: Part[] = [];

@@ -4,13 +4,13 @@
  * The rows are also the message of a live region, so that stepping can be heard. `brief.ts` shows them in a
  * small place, `tabs.ts` on a page.
  */
-import type { Messages } from "../model/messages";
+import { gapAfter, together, type Messages } from "../model/messages";
 import type { Outline } from "../model/outline";
 import { toldOf } from "../model/told";
 import type { Sentence, Trace } from "../schema/trace.gen";
 import { el } from "./dom";
 import { layerIcon } from "./icons";
-import { sentence } from "./sentence";
+import { sentence, sentences as inTurn } from "./sentence";
 
 /** The rows of a step, and the same as words for the ear. */
 export class Changes {
@@ -36,12 +36,17 @@ export class Changes {
     const say = ({ id, args }: Sentence): string => this.messages.text(id, args);
     const { layers, error, compiled, names, notes } = toldOf(this.trace, this.outline, number);
     const said = layers.map(({ layer, sentences }) => {
-      const words = sentences.length > 0 ? sentences.map(say).join(" ") : this.messages.text("ui.changes.none");
-      return `${this.messages.text(`ui.layer.${layer}`)}: ${words}`;
+      const words = sentences.length > 0 ? together(sentences.map(say)) : this.messages.text("ui.changes.none");
+      return this.labelled(this.messages.text(`ui.layer.${layer}`), words);
     });
     const place = this.messages.text("ui.step.of", { step: number, steps: this.outline.steps.length });
-    const first = error.length === 0 ? "" : `${this.messages.text("ui.changes.error")}: ${error.map(say).join(" ")}`;
-    return [`${place}: ${step.text}.`, first, ...compiled.map(say), ...said, ...[...names, ...notes].map(say)].filter(Boolean).join(" ");
+    const first = error.length === 0 ? "" : this.labelled(this.messages.text("ui.changes.error"), together(error.map(say)));
+    const begin = this.messages.text("ui.changes.begin", { place, code: step.text });
+    return together([begin, first, ...compiled.map(say), ...said, ...[...names, ...notes].map(say)]);
+  }
+
+  private labelled(label: string, text: string): string {
+    return this.messages.text("list.label", { label, text });
   }
 
   /** The rows. */
@@ -52,7 +57,10 @@ export class Changes {
     for (const { layer, sentences } of layers) {
       const on = lit.includes(layer);
       if (this.brief && !on) continue;
-      const words = sentences.flatMap((each) => [el("span", {}, ...sentence(this.messages.parts(each.id, each.args))), " "]);
+      const words = sentences.flatMap((each, i) => {
+        const parts = this.messages.parts(each.id, each.args);
+        return [el("span", {}, ...sentence(parts)), i === sentences.length - 1 ? "" : gapAfter(parts.at(-1)?.text ?? "")];
+      });
       const name = el("strong", { class: "change-layer" }, this.messages.text(`ui.layer.${layer}`));
       const said = words.length > 0 ? words : [this.messages.text("ui.changes.none")];
       const mark = on ? layerIcon(layer) : el("span", { class: "lamp-off" });
@@ -71,8 +79,7 @@ export class Changes {
 
   private remark(kind: string, sign: string, sentences: readonly Sentence[]): HTMLElement {
     const name = el("strong", { class: "change-layer" }, this.messages.text(`ui.changes.${kind}`));
-    const said = sentences.flatMap((each) => [...sentence(this.messages.parts(each.id, each.args)), " "]);
     const mark = el("span", { class: "remark-sign", "aria-hidden": "true" }, sign);
-    return el("li", { class: `change remark remark-${kind}` }, mark, name, el("p", {}, ...said));
+    return el("li", { class: `change remark remark-${kind}` }, mark, name, el("p", {}, ...inTurn(this.messages, sentences)));
   }
 }

@@ -190,7 +190,7 @@ export class CodeView implements View {
       line.count.textContent = `${shown.pass}/${shown.of}`;
       words.unshift(this.say("ui.code.execution", { pass: shown.pass, of: shown.of }));
     }
-    const said = words.join(", ");
+    const said = words.join(this.say("list.comma"));
     line.lampRow.setAttribute("aria-label", said);
     line.lampRow.title = said;
   }

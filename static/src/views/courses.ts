@@ -190,5 +190,5 @@ export class Courses {
 /** `x → y: 16 KiB, cpu → cuda:0, pinned` */
 export function copyText(copy: Copy, say: Say): string {
   const marks = [copy.pinned ? say("ui.devices.pinned") : "", copy.nonBlocking ? "non_blocking" : ""].filter(Boolean);
-  return [`${endsOf(copy, say)}: ${formatBytes(copy.nbytes)}`, say("ui.devices.fromTo", { from: copy.from, to: copy.to }), ...marks].join(", ");
+  return [say("list.label", { label: endsOf(copy, say), text: formatBytes(copy.nbytes) }), say("ui.devices.fromTo", { from: copy.from, to: copy.to }), ...marks].join(say("list.comma"));
 }

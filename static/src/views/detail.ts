@@ -113,7 +113,7 @@ export class Detail {
         told.set(words, [...(told.get(words) ?? []), name]);
       }
     }
-    this.traits.replaceChildren(...[...told].map(([words, names]) => el("span", {}, el("b", {}, this.say("list.names", { names })), `: ${words}`)));
+    this.traits.replaceChildren(...[...told].map(([words, names]) => el("span", {}, el("b", {}, this.say("list.names", { names })), this.say("list.label", { label: "", text: words }))));
   }
 
   private row(tensor: TensorNow, chosen: boolean, dtypes: boolean): HTMLElement {

@@ -59,7 +59,7 @@ export function fxList({ graph }: DrawnGraph, lines: readonly string[], say: Say
 }
 
 function nodeButton(node: FxNode, lines: readonly string[], say: Say): HTMLButtonElement {
-  const words = [codeOf(node), resultOf(node), placeOf(node, say)].filter(Boolean).join(", ");
+  const words = [codeOf(node), resultOf(node), placeOf(node, say)].filter(Boolean).join(say("list.pause"));
   const button = el("button", { type: "button", class: `fx-node fx-${node.op.replace("_", "-")}`, title: words, "aria-label": words });
   const range = node.line === null ? null : lineRange(lines, node.line);
   for (const name of ["pointerenter", "focus", "click"]) button.addEventListener(name, () => pointAt(button, range));

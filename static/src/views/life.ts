@@ -8,6 +8,7 @@ import { lifeOf, writeFrom, type Life } from "../layout/life";
 import type { Lives } from "../layout/lives";
 import type { Scale } from "../layout/steps";
 import { lifePaths } from "../layout/timeline";
+import { together } from "../model/messages";
 import type { Outline } from "../model/outline";
 import type { Focus, State } from "../model/state";
 import type { Trace } from "../schema/trace.gen";
@@ -90,7 +91,7 @@ export class LifeRow {
       parts.push(Number.isFinite(gone) ? say("ui.life.shared", { names, line: line(born), end: line(gone) }) : say("ui.life.sharedOn", { names, line: line(born) }));
     }
     if (Number.isFinite(life.gone)) parts.push(say("ui.life.freed", { line: line(life.gone) }));
-    return parts.join(" ");
+    return together(parts);
   }
 
   private button(way: Way): HTMLButtonElement {

@@ -127,7 +127,7 @@ export function describe(facts: NodeFacts, now: NodeNow | null, state: State, sa
   if (state.step < facts.step) parts.push(say("ui.graph.toCome"));
   else if (now === null) parts.push(say("ui.graph.gone"));
   for (const slot of now?.saved ?? []) parts.push(savedWords(state, slot, say));
-  return parts.join("; ");
+  return parts.join(say("list.pause"));
 }
 
 function savedWords(state: State, slot: SavedNow, say: Say): string {

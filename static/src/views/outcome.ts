@@ -4,7 +4,7 @@
  * The story is the explanation, the message word for word, the limit that was met, and the ways to
  * the line that raised and to the line that caused it. What watching changed is said here as well.
  */
-import type { Messages } from "../model/messages";
+import { gapAfter, type Messages } from "../model/messages";
 import { stepOfLine, type Outline } from "../model/outline";
 import type { Trace } from "../schema/trace.gen";
 import { el } from "./dom";
@@ -67,11 +67,12 @@ export class OutcomeView implements View {
     const name = outcome.type ?? this.messages.text(`ui.outcome.short.${outcome.reason ?? outcome.kind}`);
     const place = this.messages.text("ui.outcome.place", { line: outcome.line ?? 0 });
     const first = explanation?.sentences[0];
-    const said = first === undefined ? [this.firstLine(trace)] : sentence(this.messages.parts(first.id, first.args));
+    const parts = first === undefined ? [{ text: this.firstLine(trace), style: "plain" as const }] : this.messages.parts(first.id, first.args);
     const busiest = this.busiest(trace);
     const fix = outcome.kind === "raised" ? undefined : explanation?.sentences[1];
-    const advice = fix === undefined ? [] : [" ", ...sentence(this.messages.parts(fix.id, fix.args))];
-    const why = el("span", { class: "outcome-why" }, ...said, busiest === "" ? "" : ` ${busiest}`, ...advice);
+    const advice = fix === undefined ? [] : sentence(this.messages.parts(fix.id, fix.args));
+    const said = parts.at(-1)?.text ?? "";
+    const why = el("span", { class: "outcome-why" }, ...sentence(parts), busiest === "" ? "" : gapAfter(said) + busiest, advice.length === 0 ? "" : gapAfter(busiest === "" ? said : busiest), ...advice);
     return [el("strong", {}, name), place, why];
   }
 

@@ -116,7 +116,7 @@ export class Readout {
     const readings = readingsOf(state, storage, byte);
     const own = readings.find((reading) => reading.tensor === tensor);
     const others = readings.filter((reading) => reading !== own && reading.tensor.names.length > 0);
-    if (others.length > 0) this.others.append(`${this.say("ui.memory.alsoRead")} `);
+    if (others.length > 0) this.others.append(this.say("ui.memory.alsoRead"));
     for (const reading of others.slice(0, MOST_ALIASES)) {
       const name = operand(reading.tensor, this.say);
       const mark = swatch(this.marks.get(reading.tensor.id) ?? 0);

@@ -6,7 +6,7 @@
  * of it; `timeline` is the one that pages fill. Coordinates come from `layout/steps.ts`.
  */
 import { columnAt, TEXT_COLUMN, trackPath, type Scale, type Span } from "../layout/steps";
-import type { Messages } from "../model/messages";
+import { together, type Messages } from "../model/messages";
 import type { Outline, StepOutline } from "../model/outline";
 import { LAYERS, type State } from "../model/state";
 import type { Trace } from "../schema/trace.gen";
@@ -108,7 +108,7 @@ export class StepsView implements View {
   protected tip(step: StepOutline): string {
     const words = this.messages.text("ui.step.tip", { step: step.number, line: step.line, text: step.text });
     if (step.executions <= 1) return words;
-    return `${words} ${this.messages.text("ui.step.folded", { count: step.executions })}`;
+    return together([words, this.messages.text("ui.step.folded", { count: step.executions })]);
   }
 
   /** A run that ended without a step for its end gets a column for it. */

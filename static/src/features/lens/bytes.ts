@@ -105,7 +105,7 @@ export class BytesLens implements Lens {
     const names = parts === null ? [""] : [say("ui.lens.bytes.real"), say("ui.lens.bytes.imaginary")];
     names.forEach((name, i) => {
       const own = bytes.subarray(i * size, (i + 1) * size);
-      numbers.push(el("h4", {}, name === "" ? say("ui.lens.bytes.bits") : `${name}: ${say("ui.lens.bytes.bits")}`));
+      numbers.push(el("h4", {}, name === "" ? say("ui.lens.bytes.bits") : say("list.label", { label: name, text: say("ui.lens.bytes.bits") })));
       numbers.push(this.bits(fieldsOf(own, parts ?? dtype)), this.sum(own, parts ?? dtype));
     });
     const view = tensor?.view;

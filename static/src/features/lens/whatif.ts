@@ -129,7 +129,7 @@ export class WhatIfLens implements Lens {
 
   private slider(kind: "size" | "stride" | "offset", dim: number): HTMLElement {
     const label = this.say(`ui.lens.${kind}`);
-    const input = el("input", { type: "range", min: 0, step: 1, "aria-label": dim < 0 ? label : `${label}, ${this.say("ui.lens.dim", { dim })}`, "data-kind": kind, "data-dim": dim });
+    const input = el("input", { type: "range", min: 0, step: 1, "aria-label": dim < 0 ? label : `${label}${this.say("list.comma")}${this.say("ui.lens.dim", { dim })}`, "data-kind": kind, "data-dim": dim });
     const number = el("output", {});
     input.addEventListener("input", () => {
       const value = Number(input.value);
