@@ -87,6 +87,51 @@ def test_a_second_pass_shows_what_it_adds_to(open_page: Open) -> None:
     expect(page.locator(".position")).to_have_text("Step 5 of 6")
 
 
+def test_gradients_stand_beside_the_lines_they_came_along(open_page: Open) -> None:
+    page = playground(open_page, CHAIN)
+    labels = page.locator(".edge-label")
+    for _ in range(5):
+        page.keyboard.press("]")
+    expect(labels.first).to_be_visible()
+    assert {tuple(each.split("\n")) for each in labels.all_inner_texts()} >= {
+        ("(3,)", "[1, 1, 1]"),
+        ("(3,)", "[2.718, 7.389, …]"),
+    }
+    expect(page.locator(".edge-label[data-turn='now']").first).to_contain_text("[2")
+    apart = page.evaluate(
+        """() => {
+          const all = [...document.querySelectorAll('.edge-label, .graph .node')]
+            .map(each => each.getBoundingClientRect());
+          return all.every((a, i) => all.slice(i + 1).every(b =>
+            a.left >= b.right || b.left >= a.right || a.top >= b.bottom || b.top >= a.bottom));
+        }"""
+    )
+    assert apart
+    page.keyboard.press("[")
+    page.keyboard.press("[")
+    expect(page.locator(".edge-label[data-turn='now']")).to_have_text("(3,)[1, 1, 1]")
+    page.get_by_role("button", name="Play the backward pass").click()
+    expect(page.get_by_role("button", name="Pause the backward pass")).to_be_visible()
+    expect(page.locator(".turn-position")).to_have_text("5 of 5")
+    expect(page.get_by_role("button", name="Play the backward pass")).to_be_visible()
+
+
+def test_a_pass_whose_gradients_were_not_read_says_so_and_leads_to_one_that_was(open_page: Open) -> None:
+    loop = "import torch\nw = torch.ones(2, requires_grad=True)\nfor i in range(5):\n    w.grad = None\n"
+    page = playground(open_page, loop + "    (w * w).sum().backward()\n")
+    words = page.locator(".turn-words")
+    words.get_by_role("button", name="Gradients flow in step").click()
+    expect(words).to_contain_text("first 3 executions of a line, and this is execution 5")
+    for _ in range(4):
+        page.keyboard.press("]")
+    expect(words).to_contain_text("w.grad: None → [2, 2]")  # as the storage has it
+    assert page.locator(".edge-label").all_inner_texts().count("(2,)") > 0
+    words.get_by_role("button", name="See them in step").click()
+    expect(words).not_to_contain_text("not recorded")
+    page.keyboard.press("]")
+    expect(words).to_contain_text("[1, 1]")
+
+
 def test_details_say_what_a_node_keeps_and_how_it_passes_gradients_on(open_page: Open) -> None:
     page = playground(open_page, STALE)
     page.locator(".node-title", has_text="MulBackward0").click()

@@ -5,15 +5,21 @@
  * edges are marked by `data-turn`; the leaves' `.grad` fills when its turn comes.
  */
 import { turnsOf, type Gradient, type Turn } from "../layout/backward";
-import { elementsOf, gradientText, listText } from "../layout/gradients";
+import { elementsNow, elementsOf, gradientText, listText } from "../layout/gradients";
 import type { State } from "../model/state";
 import type { Extra, Feature, Stage } from "../stage";
-import type { AutogradView } from "../views/autograd";
+import type { AutogradView, EdgePicture } from "../views/autograd";
 import { tuple } from "../views/badge";
 import { el } from "../views/dom";
 import { signIcon } from "../views/icons";
 import { goTo, pick } from "../views/view";
+import { EdgeLabels, gradientsAlong } from "./edge-labels";
 import { graphAmong } from "./parts";
+
+/** Executions of a line whose gradients are read (`app/tracing/contents.py`). */
+const READ = 3;
+/** Milliseconds that each node has while the pass plays. */
+const EACH = 1_000;
 
 export const BACKWARD: Feature = (stage, views) => {
   const graph = graphAmong(views);
@@ -27,6 +33,9 @@ class BackwardBar implements Extra {
   readonly keys = [["[ ]", "turns"]] as const;
   private readonly previous: HTMLButtonElement;
   private readonly next: HTMLButtonElement;
+  private readonly play = el("button", { type: "button", class: "control turn-play" });
+  private playing: ReturnType<typeof setInterval> | null = null;
+  private readonly labels: EdgeLabels;
   private readonly position = el("span", { class: "turn-position" });
   private readonly words = el("p", { class: "turn-words", role: "status" });
   private readonly bar: HTMLElement;
@@ -45,7 +54,9 @@ class BackwardBar implements Extra {
   ) {
     this.previous = this.button("previous", -1);
     this.next = this.button("next", 1);
-    const controls = el("div", { class: "turn-controls" }, this.previous, this.position, this.next);
+    this.labels = new EdgeLabels(graph, this.say);
+    this.play.addEventListener("click", () => (this.playing === null ? this.start() : this.stop()));
+    const controls = el("div", { class: "turn-controls" }, this.previous, this.position, this.next, this.play);
     this.bar = el("div", { class: "turns", role: "group", "aria-label": this.say("ui.backward.title") }, controls, this.words);
     frame.after(this.bar);
     let count = 0;
@@ -54,6 +65,7 @@ class BackwardBar implements Extra {
 
   show(state: State): void {
     if (state.step !== this.state?.step) {
+      this.stop();
       this.at = 0;
       this.turns = this.read(state);
     }
@@ -64,6 +76,7 @@ class BackwardBar implements Extra {
 
   key(key: string): boolean {
     if (key !== "[" && key !== "]") return false;
+    this.stop();
     if (this.turns.length > 0) this.go(key === "]" ? 1 : -1);
     return true;
   }
@@ -72,8 +85,37 @@ class BackwardBar implements Extra {
     const label = this.say(`ui.backward.${which}`);
     const button = el("button", { type: "button", class: "control", title: label, "aria-label": label });
     button.append(signIcon(which));
-    button.addEventListener("click", () => this.go(by));
+    button.addEventListener("click", () => {
+      this.stop();
+      this.go(by);
+    });
     return button;
+  }
+
+  /** Goes through the pass by itself, from the beginning once it is at the end. */
+  private start(): void {
+    if (this.turns.length === 0) return;
+    if (this.at === this.turns.length) this.at = 0;
+    this.playing = setInterval(() => {
+      if (!this.bar.isConnected || this.at >= this.turns.length) this.stop();
+      else this.go(1);
+    }, EACH);
+    this.go(1);
+    this.writePlay();
+  }
+
+  private stop(): void {
+    if (this.playing !== null) clearInterval(this.playing);
+    this.playing = null;
+    this.writePlay();
+  }
+
+  private writePlay(): void {
+    const label = this.say(this.playing === null ? "ui.backward.play" : "ui.backward.pause");
+    if (this.play.title === label) return;
+    this.play.replaceChildren(signIcon(this.playing === null ? "play" : "pause"));
+    this.play.title = label;
+    this.play.setAttribute("aria-label", label);
   }
 
   private go(by: number): void {
@@ -116,14 +158,22 @@ class BackwardBar implements Extra {
       const whens = graph.members(box.drawing.node).flatMap((node) => when.get(node) ?? []);
       mark(box.root, whens.includes("now") ? "now" : whens.includes("waiting") ? "waiting" : whens[0]);
     }
-    const ways = [...along].map(([edge, now]) => [...edge.split(" ").map(Number), now] as unknown as [number, number, string]);
-    for (const { drawing, path, head } of graph.edges) {
+    const sent = gradientsAlong(turns);
+    const ways = [...along].map(([edge, now]) => {
+      const [source = 0, target = 0] = edge.split(" ").map(Number);
+      return { source, target, now, gradient: sent.get(source)?.findLast(([to]) => to === target)?.[1] };
+    });
+    const lit = new Map<EdgePicture, { now: string; gradient: Gradient }>();
+    for (const edge of graph.edges) {
+      const { drawing, path, head } = edge;
       const [sources, targets] = [graph.members(drawing.source), graph.members(drawing.target)];
-      const here = at === 0 ? [] : ways.filter(([source, target]) => sources.includes(source) && targets.includes(target));
-      const now = here.find(([, , each]) => each === "now")?.[2] ?? here[0]?.[2];
-      mark(path, now);
-      mark(head, now);
+      const here = at === 0 ? [] : ways.filter(({ source, target }) => sources.includes(source) && targets.includes(target));
+      const way = here.find(({ now }) => now === "now") ?? here.at(-1);
+      mark(path, way?.now);
+      mark(head, way?.now);
+      if (way?.gradient !== undefined) lit.set(edge, { now: way.now, gradient: way.gradient });
     }
+    this.labels.show(turns, lit);
     if (at > 0) this.unfill(turns.slice(at));
   }
 
@@ -145,13 +195,14 @@ class BackwardBar implements Extra {
     this.position.textContent = turns.length === 0 ? "–" : this.say("ui.backward.of", { n: at, all: turns.length });
     this.previous.setAttribute("aria-disabled", String(at === 0));
     this.next.setAttribute("aria-disabled", String(at === turns.length));
+    this.play.setAttribute("aria-disabled", String(turns.length === 0));
     if (turns.length === 0) {
       this.words.replaceChildren(this.wayTo(state));
       return;
     }
     if (turn === undefined) {
       const passes = new Set(turns.map(({ pass }) => pass)).size;
-      this.words.replaceChildren(this.say("ui.backward.begin", { n: turns.length, passes }));
+      this.words.replaceChildren(el("span", {}, this.say("ui.backward.begin", { n: turns.length, passes })), ...this.unread(state, turns));
       return;
     }
     const parts = [el("b", {}, this.title(turn.node))];
@@ -163,7 +214,22 @@ class BackwardBar implements Extra {
     if (turn.silent) add("ui.backward.silent", {});
     if (turn.filled !== null) add(`ui.backward.${turn.filled.how}`, this.fillArgs(turn, state));
     for (const { gradient, to } of turn.sent) add("ui.backward.sends", { what: gradientText(gradient, this.say), to: this.title(to) });
-    this.words.replaceChildren(...parts);
+    this.words.replaceChildren(...parts, ...this.unread(state, [turn]));
+  }
+
+  /** Why values are missing, and the way to a pass of the line that has them. */
+  private unread(state: State, turns: readonly Turn[]): HTMLElement[] {
+    const missing = turns.some(({ received, sent }) => [...received, ...sent.map(({ gradient }) => gradient)].some((gradient) => !isRead(gradient)));
+    if (!missing) return [];
+    const { outline, trace } = this.stage;
+    const step = outline.steps[state.step - 1];
+    if (step === undefined || step.pass <= READ) return [el("span", { class: "mute" }, this.say("ui.backward.unread"))];
+    const said = el("span", { class: "mute" }, this.say("ui.backward.unreadPass", { n: step.pass }));
+    const there = this.passes.findLast((number) => number < state.step && outline.steps[number - 1]?.statement === step.statement && trace.steps[number - 1]?.events.some(({ kind }) => kind === "gradient") === true);
+    if (there === undefined) return [said];
+    const button = el("button", { type: "button", class: "link" }, this.say("ui.backward.read", { step: there }));
+    button.addEventListener("click", () => goTo(button, there));
+    return [said, button];
   }
 
   /** From a step without a backward pass: where the next one is, or the last. */
@@ -180,10 +246,16 @@ class BackwardBar implements Extra {
     const [got] = received;
     return {
       name: `${name}.grad`,
-      now: filled === null ? "" : gradientText(filled.grad, this.say),
+      now: filled === null ? "" : this.filledText(filled.grad, state),
       before: before === null ? "…" : listText(before),
       got: got === undefined ? "…" : gradientText(got, this.say),
     };
+  }
+
+  /** What a leaf has in `.grad`: read as the pass ran, else as it is after the step. */
+  private filledText(grad: Gradient, state: State): string {
+    const now = isRead(grad) ? null : elementsNow(state, grad.tensor);
+    return now === null ? gradientText(grad, this.say) : listText(now, grad.shape?.length === 0);
   }
 
   private fromText(part: Gradient): string {
@@ -196,6 +268,8 @@ class BackwardBar implements Extra {
     return facts?.leafName ?? facts?.name ?? "?";
   }
 }
+
+const isRead = ({ values, norm }: Gradient): boolean => norm !== null || (values !== null && values !== undefined);
 
 function mark(element: Element, now: string | undefined): void {
   if (now === undefined) element.removeAttribute("data-turn");

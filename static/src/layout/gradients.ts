@@ -25,9 +25,19 @@ export function listText(values: readonly unknown[], scalar = false): string {
 
 /** The elements a tensor had before this step; null when they were not recorded. */
 export function elementsOf(state: State, tensor: number): unknown[] | null {
+  const storage = state.tensors.get(tensor)?.storage ?? null;
+  return storage === null ? null : read(state, tensor, state.written.get(storage) ?? state.storages.get(storage)?.bytes ?? null);
+}
+
+/** Those it has after this step. */
+export function elementsNow(state: State, tensor: number): unknown[] | null {
+  const storage = state.tensors.get(tensor)?.storage ?? null;
+  return storage === null ? null : read(state, tensor, state.storages.get(storage)?.bytes ?? null);
+}
+
+function read(state: State, tensor: number, bytes: Uint8Array | null): unknown[] | null {
   const now = state.tensors.get(tensor);
   const window = now === undefined ? null : strided(now.view);
-  const bytes = now?.storage == null ? null : (state.written.get(now.storage) ?? state.storages.get(now.storage)?.bytes ?? null);
   const size = now === undefined ? null : itemSize(now.view.dtype);
   if (now === undefined || window === null || bytes === null || size === null || numel(window.shape) > MOST_READ) return null;
   return cellsOf(window).slice(0, MOST + 1).map((cell) => readValue(bytes, cell * size, now.view));
