@@ -151,6 +151,37 @@ def test_details_say_what_a_node_keeps_and_how_it_passes_gradients_on(open_page:
     expect(exp).to_be_hidden()
 
 
+STATES = """import torch
+
+w = torch.ones(3, requires_grad=True)
+kept = (w * w).sum()
+used = w.exp().sum()
+lost = (w.sin() * 2).sum()
+kept.backward(retain_graph=True)
+used.backward()
+del lost
+"""
+
+
+def test_a_node_says_whether_what_it_saved_is_there_freed_or_the_node_itself_gone(open_page: Open) -> None:
+    page = playground(open_page, STATES)
+    for name, subtitle, chip in (
+        ("MulBackward0", "line 4", "v0"),
+        ("ExpBackward0", "line 5", "freed"),
+        ("SinBackward0", "line 6 · gone", ""),
+    ):
+        node = page.locator(".graph .node", has_text=name).first
+        expect(node.locator(".node-subtitle")).to_have_text(subtitle)
+        expect(node.locator(".chip-state").first).to_have_text(chip)
+    expect(
+        page.get_by_role("button", name="SinBackward0; line 6; no tensor leads here any more")
+    ).to_be_visible()
+    page.locator(".control-first").click()
+    expect(page.locator(".graph .node", has_text="SinBackward0").locator(".node-subtitle")).to_have_text(
+        "line 6"
+    )
+
+
 def test_all_that_shows_one_storage_lights_up_together(open_page: Open) -> None:
     page = playground(open_page, STALE)
     chip = page.locator(".chip", has_text="result")

@@ -79,6 +79,7 @@ export class NodeBox {
     }
     if (facts.plain !== null) return `≠ ${facts.plain}`;
     const line = facts.line === null ? "" : say("ui.graph.line", { line: facts.line });
+    if (here && now === null) return facts.line === null ? say("ui.graph.goneShort") : `${line} · ${say("ui.graph.goneShort")}`;
     if (!here || now === null) return line;
     const name = [...state.tensors.values()].find((tensor) => tensor.gradFn === facts.id && tensor.names.length > 0)?.names[0];
     return name === undefined ? line : say("ui.graph.madeBy", { line: facts.line ?? "–", name });
