@@ -8,7 +8,7 @@
 import { History } from "./model/history";
 import type { Messages } from "./model/messages";
 import { nextChange, outlineOf, type Outline } from "./model/outline";
-import { LAYERS, NO_FOCUS, type Focus } from "./model/state";
+import { LAYERS, NO_FOCUS, type Focus, type State } from "./model/state";
 import { unobserved, type Compared } from "./model/unobserved";
 import type { SourceRange, Trace } from "./schema/trace.gen";
 import type { Arrangement, Extra, Feature, Stage } from "./stage";
@@ -94,6 +94,15 @@ export class Player {
 
   get step(): number {
     return this.at;
+  }
+
+  /** What the reader points at. */
+  get focused(): Focus {
+    return this.focus;
+  }
+
+  get state(): State | null {
+    return this.loaded?.history.state(this.at) ?? null;
   }
 
   get steps(): number {

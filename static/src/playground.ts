@@ -23,6 +23,7 @@ import { Header } from "./playground/header";
 import { Notice } from "./playground/notice";
 import { Runs, type Going, type Ran } from "./playground/runs";
 import { Skeleton } from "./playground/skeleton";
+import { showView, viewOf } from "./playground/view";
 import type { Comparison, Trace } from "./schema/trace.gen";
 import { el } from "./views/dom";
 import { WORKBENCH } from "./workbench";
@@ -44,10 +45,14 @@ class Playground {
   /** What the trace that is shown is of. */
   private shown: Program = plain("");
   private readonly stage = el("div", { class: "playground" });
+  private readonly arena = el("div");
+  /** The address whose open view is to be shown with the next trace. */
+  private asked: string | null = null;
+  private view = "";
   private readonly skeleton = new Skeleton(this.messages);
 
   constructor(private readonly place: HTMLElement) {
-    const arena = el("div");
+    const { arena } = this;
     this.stage.append(this.notice.element, arena);
     this.player = new Player(arena, this.messages, {
       arrangement: WORKBENCH,
@@ -71,11 +76,12 @@ class Playground {
       share: () => void this.share(),
     });
     this.runs = new Runs((going) => this.wait(going));
-    this.address = new Address(() => ({ program: this.written, step: this.player.step, ran: !this.changed, example: this.example }));
+    this.address = new Address(() => ({ program: this.written, step: this.player.step, view: viewOf(arena, this.player), ran: !this.changed, example: this.example }));
     this.comparing = new Comparing(this.messages, this.limits, this.stage, {
       close: (left, step) => this.leaveComparison(left, step),
       share: (hash) => void this.sharePair(hash),
     });
+    for (const name of ["pick", "click", "keyup"]) arena.addEventListener(name, () => this.viewed());
     arena.addEventListener("step-changed", (event) => this.address.stepped((event as CustomEvent<StepChange>).detail.jump));
     document.addEventListener("keydown", (event) => this.key(event));
     addEventListener("popstate", () => void this.follow());
@@ -84,6 +90,27 @@ class Playground {
   /** What the reader has written, to be run as what is shown was. */
   private get written(): Program {
     return { ...this.shown, source: this.editing.source };
+  }
+
+  /** What was open where the address comes from, once there is a trace to show. */
+  private showAsked(): void {
+    const { asked } = this;
+    this.asked = null;
+    if (asked !== null) showView(asked, this.arena, this.player);
+  }
+
+  private placeAt(step: number | null): void {
+    this.player.place(step ?? this.player.steps);
+    this.showAsked();
+  }
+
+  /** Only what changes what is open is worth an address: pointing goes on and on. */
+  private viewed(): void {
+    if (this.player.trace === null || this.runs.busy) return;
+    const now = viewOf(this.arena, this.player);
+    if (now === this.view) return;
+    this.view = now;
+    this.address.viewed();
   }
 
   private get changed(): boolean {
@@ -99,6 +126,7 @@ class Playground {
    * reader wrote here before and the address does not hold yet comes back too.
    */
   async start(): Promise<void> {
+    this.asked = location.hash;
     if (carriesPair(location.hash)) {
       await this.follow();
       return;
@@ -157,6 +185,7 @@ class Playground {
     this.header.mark(example);
     this.header.device(program.device, trace.environment);
     this.player.load(trace, step ?? trace.steps.length);
+    this.showAsked();
     this.editing.source = trace.source;
     this.editing.open(false);
     this.notice.over();
@@ -257,6 +286,7 @@ class Playground {
 
   /** Shows what the address says now, after Back, Forward or an edit by hand. */
   private async follow(): Promise<void> {
+    this.asked = location.hash;
     if (carriesPair(location.hash)) {
       if (!this.stage.isConnected && !this.comparing.open) this.place.replaceWith(this.stage);
       if (!(await this.comparing.follow(location.hash))) this.complain(new Problem("unreadable-link", ""));
@@ -267,13 +297,13 @@ class Playground {
     if (!carriesProgram(location.hash)) {
       const wanted = new URLSearchParams(location.search).get("example");
       const example = this.examples.find((each) => each.id === wanted) ?? this.examples[0] ?? null;
-      if (example !== null && this.example === example) this.player.place(step ?? this.player.steps);
+      if (example !== null && this.example === example) this.placeAt(step);
       else await this.showRecorded(example, example?.src ?? null, step);
     } else if (source === null) {
       const example = this.examples[0] ?? null;
       if (this.player.trace === null && example !== null) await this.showRecorded(example, example.src, null);
       this.complain(new Problem("unreadable-link", ""));
-    } else if (this.player.trace !== null && sameProgram({ source, seed, device }, this.shown)) this.player.place(step ?? this.player.steps);
+    } else if (this.player.trace !== null && sameProgram({ source, seed, device }, this.shown)) this.placeAt(step);
     else await this.showOwn({ source, seed, device }, step);
   }
 
@@ -310,6 +340,7 @@ class Playground {
     const { example, written, changed, player } = this;
     const { openShareSheet } = await import("./share/sheet");
     const hash = await linkTo(written, player.step);
+    const view = changed ? "" : viewOf(this.arena, player);
     const page = new URL("/playground", location.href);
     page.searchParams.set("lang", this.messages.language.slice(0, 2));
     // An example as it is has a recorded trace, which needs no run where it is embedded.
@@ -318,7 +349,7 @@ class Playground {
     if (key === null) frame.hash = hash;
     else frame.searchParams.set("step", String(player.step));
     const title = example?.title ?? this.say("ui.share.frame-title");
-    const link = page.href + hash;
+    const link = page.href + hash + view;
     openShareSheet(this.messages, {
       link, embed: { frame: frame.href, page: link, title }, title, player: changed ? null : player, program: written, runs: this.limits.run,
     });

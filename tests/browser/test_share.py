@@ -142,3 +142,29 @@ def test_a_pasted_program_takes_its_device_into_the_embed(open_page: Open) -> No
     embed.goto(frame[1].replace("&amp;", "&"))
     expect(embed.locator(".player.loaded")).to_be_visible(timeout=15_000)
     assert embed.get_by_text("simulated").count() == 0
+
+
+def test_a_link_opens_what_was_open_and_older_links_mean_what_they_meant(open_page: Open) -> None:
+    page = open_page("/playground?lang=en&example=views#step=4")
+    page.locator(".player-memory [data-mode=strip]").click()
+    page.keyboard.press("m")
+    page.locator("[data-tab=ops]").click()
+    page.locator(".memory .views button").first.click()
+    page.keyboard.press("b")
+    expect(page.locator(".bytes-own")).to_be_visible()
+    link = sheet(page).get_by_label("Link").input_value()
+    assert link.endswith("&step=4&lens=bytes&cells=strip&tab=ops&memory=open&look=a")
+    page.wait_for_url("**#step=4&lens=bytes&cells=strip&tab=ops&memory=open&look=a")
+
+    again = open_page(link[link.index("/playground") :], own=True)
+    expect(again.locator(".bytes-own")).to_be_visible()
+    for pressed in ("[data-mode=strip]", "[data-lens=bytes]"):
+        expect(again.locator(f".player-memory {pressed}")).to_have_attribute("aria-pressed", "true")
+    expect(again.locator("[data-tab=ops]")).to_have_attribute("aria-selected", "true")
+    expect(again.locator(".ledger")).to_be_visible()
+    expect(again.locator(".lens-bar select option:checked")).to_have_text("a")
+
+    plain = open_page("/playground?lang=en&example=views#step=4&tab=nothing&look=nobody&index=9", own=True)
+    expect(plain.locator(".position")).to_contain_text("Step 4")
+    expect(plain.locator("[data-tab=changed]")).to_have_attribute("aria-selected", "true")
+    expect(plain.locator("[data-mode=grid]")).to_have_attribute("aria-pressed", "true")

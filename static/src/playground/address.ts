@@ -11,6 +11,8 @@ import type { Example } from "./given";
 export interface Shown {
   readonly program: Program;
   readonly step: number;
+  /** What is open beside it, as the end of a hash. */
+  readonly view: string;
   /** It has run as it is. */
   readonly ran: boolean;
   /** The example whose recorded trace is shown as it is; null when the program is the reader's. */
@@ -31,6 +33,11 @@ export class Address {
     else this.writeSoon(KEEP_STEP_MS);
   }
 
+  /** Something beside the program and the step was opened, closed or pointed at. */
+  viewed(): void {
+    this.writeSoon(KEEP_EDITS_MS);
+  }
+
   /** The program is kept at once, the address follows. */
   edited(): void {
     this.keep();
@@ -40,8 +47,8 @@ export class Address {
   /** Puts program and step into the address. */
   async write(how: "push" | "replace"): Promise<void> {
     clearTimeout(this.saving);
-    const { program, step, ran, example } = this.shown();
-    const hash = example === null || !ran ? await linkTo(program, step) : `#step=${step}`;
+    const { program, step, ran, example, view } = this.shown();
+    const hash = (example === null || !ran ? await linkTo(program, step) : `#step=${step}`) + view;
     if (hash === location.hash) return;
     if (how === "push") history.pushState(null, "", hash);
     else history.replaceState(null, "", hash);
