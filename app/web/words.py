@@ -31,6 +31,7 @@ _FOR_PROGRAMS_NOT_RUN_YET = (
     "ui.device.",
     "ui.devices.",
     "ui.dispatch.",
+    "ui.edges.",
     "ui.editor.",
     "ui.examples.",
     "ui.fold.",

@@ -10,6 +10,7 @@ import { CALLS } from "./features/calls";
 import { COMPILED } from "./features/compiled";
 import { DETAILS } from "./features/details";
 import { DISPATCH } from "./features/dispatch";
+import { EDGES } from "./features/edges";
 import { FOLDS } from "./features/folds";
 import { GRAPH } from "./features/graph";
 import { GUIDE } from "./features/guide";
@@ -25,6 +26,7 @@ export const FEATURES: readonly Feature[] = [
   MEMORY,
   CALLS,
   LADDER,
+  EDGES,
   FOLDS,
   BACKWARD,
   DETAILS,

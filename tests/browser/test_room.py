@@ -101,3 +101,23 @@ def test_the_offer_of_a_guided_minute_covers_nothing(open_page: Open, width: int
         page.locator(".line.now .line-fault").bounding_box(),
     )
     assert ring and word and word["x"] + word["width"] <= ring["x"] + 6, "the padding of the word is free"
+
+
+def test_lit_code_out_of_sight_is_told_of_at_the_edge_and_the_code_stays(open_page: Open) -> None:
+    between = "".join(f"x{i} = torch.zeros(2)\n" for i in range(25))
+    page = ran(open_page, f"import torch\na = torch.arange(4.)\n{between}b = a[1:]\n")
+    body = page.locator(".code-body")
+    before = body.evaluate("body => body.scrollTop")
+    page.locator(".memory .place .cell").nth(1).hover()
+    mark = page.locator(".code-edge-above button")
+    expect(mark).to_have_text("↑ line 2")
+    assert body.evaluate("body => body.scrollTop") == before > 0
+    mark.press("Enter")
+    expect(mark).to_be_hidden()
+    expect(page.locator(".code-edge-below button")).to_have_text("↓ line 28")
+    assert page.evaluate(SEEN, [".line[data-line='2']", ".code-body"])
+    page.locator(".memory .place .cell").nth(2).hover()
+    expect(mark).to_be_hidden()
+    page.keyboard.press("ArrowLeft")
+    expect(page.locator(".code-edge button").last).to_be_hidden()
+    assert page.evaluate(SEEN, [".line.now", ".code-body"])

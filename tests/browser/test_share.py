@@ -158,7 +158,7 @@ def test_a_link_opens_what_was_open_and_older_links_mean_what_they_meant(open_pa
 
     again = open_page(link[link.index("/playground") :], own=True)
     expect(again.locator(".bytes-own")).to_be_visible()
-    for pressed in ("[data-mode=strip]", "[data-lens=bytes]"):
+    for pressed in ("[data-mode=strip]", "button[data-lens=bytes]"):
         expect(again.locator(f".player-memory {pressed}")).to_have_attribute("aria-pressed", "true")
     expect(again.locator("[data-tab=ops]")).to_have_attribute("aria-selected", "true")
     expect(again.locator(".ledger")).to_be_visible()

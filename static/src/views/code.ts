@@ -43,7 +43,8 @@ interface Measures {
 export class CodeView implements View {
   private lines: Line[] = [];
   private list: HTMLElement = el("ol");
-  private step = 0;
+  private step = -1;
+  private arrived = false;
   private current: number | null = null;
   private pointed: readonly SourceRange[] = [];
   // Both are kept, because asking while views are changing would make the browser lay out the page.
@@ -95,6 +96,7 @@ export class CodeView implements View {
   }
 
   show(state: State): void {
+    this.arrived ||= state.step !== this.step;
     this.step = state.step;
     const step = state.step === 0 ? undefined : this.outline.steps[state.step - 1];
     const calling = new Set(this.outline.callers(state.step).map((caller) => caller.line));
@@ -114,8 +116,10 @@ export class CodeView implements View {
     this.following = true;
   }
 
+  /** A step brings its line into sight; pointing at something leaves the window where the reader has it. */
   settle(): void {
-    if (this.current !== null) this.reveal(this.current);
+    if (this.arrived && this.current !== null) this.reveal(this.current);
+    this.arrived = false;
   }
 
   /** Marks pieces of the program, as long as the reader points at what they did. */
@@ -227,7 +231,7 @@ export class CodeView implements View {
       if (this.list.parentElement === root) {
         // What came above or below took room: the current line stays in sight.
         this.scrolled = root.scrollTop;
-        if (this.following) this.settle();
+        if (this.following && this.current !== null) this.reveal(this.current);
         return;
       }
       observer.disconnect();
