@@ -75,6 +75,10 @@ def test_with_an_error_above_it_the_place_of_an_element_is_in_sight(open_page: O
     page = ran(open_page, IN_PLACE)
     expect(page.locator(".outcome")).to_be_visible()
     assert page.evaluate(SEEN, [".memory .facts", ".memory .detail"])
+    # On paper nothing is out of sight: what would be drawn when scrolled to is drawn.
+    page.emulate_media(media="print")
+    visible = "() => [...document.querySelectorAll('.graph .node')].map(each => getComputedStyle(each).contentVisibility)"
+    assert set(page.evaluate(visible)) == {"visible"}
 
 
 @pytest.mark.parametrize(("width", "height"), [(1440, 900), (1366, 768), (1280, 800), (320, 568)])
