@@ -77,8 +77,10 @@ def test_with_an_error_above_it_the_place_of_an_element_is_in_sight(open_page: O
     assert page.evaluate(SEEN, [".memory .facts", ".memory .detail"])
     # On paper nothing is out of sight: what would be drawn when scrolled to is drawn.
     page.emulate_media(media="print")
-    visible = "() => [...document.querySelectorAll('.graph .node')].map(each => getComputedStyle(each).contentVisibility)"
-    assert set(page.evaluate(visible)) == {"visible"}
+    drawn = page.locator(".graph .node").evaluate_all(
+        "all => all.map(n => getComputedStyle(n).contentVisibility)"
+    )
+    assert set(drawn) == {"visible"}
 
 
 @pytest.mark.parametrize(("width", "height"), [(1440, 900), (1366, 768), (1280, 800), (320, 568)])
