@@ -70,6 +70,7 @@ export class Header {
     const pieces = text.split(SEPARATOR);
     this.status.classList.toggle("pieces", pieces.length > 1);
     this.status.replaceChildren(...pieces.flatMap((piece, i) => [...(i === 0 ? [] : [SEPARATOR]), el("span", {}, piece)]));
+    this.status.title = text;
   }
 
   /** Says which device was chosen, and what a run took; null before it has run. */

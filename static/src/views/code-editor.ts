@@ -112,7 +112,7 @@ const LOOK = EditorView.theme({
 
 const COLOURS = HighlightStyle.define([
   { tag: [tags.keyword, tags.operatorKeyword, tags.bool, tags.null, tags.self, tags.meta], color: "var(--code-keyword)" },
-  { tag: tags.number, color: "var(--data-ink)" },
+  { tag: tags.number, color: "var(--link)" },
   { tag: [tags.string, tags.special(tags.string)], color: "var(--code-string)" },
   { tag: tags.comment, color: "var(--mute)", fontStyle: "italic" },
   { tag: tags.standard(tags.name), color: "var(--code-builtin)" },

@@ -46,6 +46,7 @@ export class OutcomeView implements View {
       more.focus();
     });
     const line = el("p", { class: "outcome-line" }, ...this.headline(trace));
+    line.title = line.textContent;
     const bar = el("div", { class: "outcome-bar" }, el("span", { class: "outcome-sign", "aria-hidden": "true" }, this.sign(trace)), line);
     if (this.brief) story.append(el("p", { class: "outcome-links" }, ...this.links(trace)));
     else bar.append(...this.links(trace));

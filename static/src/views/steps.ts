@@ -193,7 +193,7 @@ export class StepsView implements View {
     const cell = el("div", { class: "timeline-ending" });
     const name = outcome.type ?? this.messages.text(`ui.outcome.short.${outcome.reason ?? outcome.kind}`);
     const roomy = column >= Math.max(TEXT_COLUMN, name.length * LETTER + 24);
-    if (column >= 12) cell.append(el("strong", {}, roomy ? name : "✕"));
+    if (column >= 12) cell.append(roomy ? el("strong", {}, name) : "✕");
     const gap = Math.min(6, column * 0.1);
     const width = Math.max(3, column - 2 * gap);
     cell.style.left = `${Math.min((columns - 1) * column + gap, this.scale.width - width)}px`;

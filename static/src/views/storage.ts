@@ -93,7 +93,7 @@ export class StorageView implements View {
     this.showLoose(state);
     const storages = [...state.storages.values()].filter((storage) => !storage.freed);
     const tensors = storages.reduce((n, storage) => n + storage.tensors.length, 0);
-    this.count.textContent = storages.length === 0 ? "" : this.say("ui.memory.count", { storages: storages.length, tensors });
+    this.count.title = this.count.textContent = storages.length === 0 ? "" : this.say("ui.memory.count", { storages: storages.length, tensors });
   }
 
   settle(): void {

@@ -107,6 +107,6 @@ export class HoldersLens implements Lens {
         ? [el("span", { class: "mute" }, say(unnamed))]
         : storage.heldBy.slice(0, MOST_HOLDERS).map((holder) => el("code", { class: `holder holder-${kindOf(holder)}`, title: say(`ui.lens.held.${kindOf(holder)}`) }, holder));
     if (unnamed === null && storage.heldBy.length > MOST_HOLDERS) holders.push(el("span", { class: "mute" }, say("ui.memory.more", { n: storage.heldBy.length - MOST_HOLDERS })));
-    return el("li", {}, button, el("span", { class: "held-by" }, ...holders), made === null ? null : el("span", { class: "held-made mute" }, made));
+    return el("li", {}, button, el("span", { class: "held-by" }, ...holders), made === null ? null : el("span", { class: "held-made mute", title: made }, made));
   }
 }
