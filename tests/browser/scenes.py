@@ -173,20 +173,25 @@ PROGRAMS = {
 
 MLP = "/playground?example=mlp#step=9"
 OPENED = {
-    "error explained": Scene("/playground", click(".outcome .outcome-bar button[aria-expanded]", ".outcome-story")),
+    "error explained": Scene(
+        "/playground", click(".outcome .outcome-bar button[aria-expanded]", ".outcome-story")
+    ),
     "operations of a line": Scene("/playground#step=7", press("e", ".ladder:not([hidden])"), own=True),
     "ops": Scene(MLP, click('[role=tab][data-tab="ops"]', ".ops .op")),
     "output": Scene(program(CALLS), then(ran, click('[role=tab][data-tab="output"]', ".output"))),
     "editor": Scene("/playground", click(".edit-button", ".cm-content, .editor"), own=True),
     "strips": Scene(
-        "/playground?example=views#step=8", click(".memory .segments:not(.lens-buttons) button:last-child", ".strip")
+        "/playground?example=views#step=8",
+        click(".memory .segments:not(.lens-buttons) button:last-child", ".strip"),
     ),
     "lens of a tensor": Scene(MLP, press("v", ".lens[data-lens=tensor]"), own=True),
     "lens of bytes": Scene("/playground#step=7", press("b", ".lens[data-lens=bytes]"), own=True),
     "what if": Scene("/playground?example=views#step=8", press("w", ".lens[data-lens=whatif]"), own=True),
     "holders": Scene(MLP, press("k", ".lens[data-lens=holders]"), own=True),
     "list of nodes": Scene(MLP, click(".graph .segments [data-mode=list]", ".node-list li")),
-    "details of a node": Scene("/playground#step=7", press_on(".graph .node-title", ".node-details:not([hidden])")),
+    "details of a node": Scene(
+        "/playground#step=7", press_on(".graph .node-title", ".node-details:not([hidden])")
+    ),
     "memory over time": Scene(program(DEVICES), then(ran, press("m", ".ledger"))),
     "text": Scene(MLP, press("t", ".text-sheet tbody tr")),
     "charts": Scene(MLP, press("a", ".analyse-sheet .main-svg")),

@@ -60,7 +60,7 @@ export class AutogradView implements View {
       this.empty.textContent = say("ui.graph.none");
       return;
     }
-    title.after(el("span", { class: "small mute graph-hint" }, say("ui.graph.hint")), this.omitted);
+    title.after(el("span", { class: "small mute graph-hint", title: say("ui.graph.hint") }, say("ui.graph.hint")), this.omitted);
     this.warning.hidden = true;
     header.append(this.warning, this.buttons(root));
     this.colours = storageColours(livesOf(trace));

@@ -190,8 +190,8 @@ export class StepsView implements View {
     const outcome = this.trace?.outcome;
     if (outcome === undefined || outcome.kind === "finished") return [];
     const { column, columns } = this.scale;
-    const cell = el("div", { class: "timeline-ending" });
     const name = outcome.type ?? this.messages.text(`ui.outcome.short.${outcome.reason ?? outcome.kind}`);
+    const cell = el("div", { class: "timeline-ending", title: name });
     const roomy = column >= Math.max(TEXT_COLUMN, name.length * LETTER + 24);
     if (column >= 12) cell.append(roomy ? el("strong", {}, name) : "✕");
     const gap = Math.min(6, column * 0.1);

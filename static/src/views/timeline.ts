@@ -110,7 +110,7 @@ export class TimelineView extends StepsView {
     const devices = [...state.alive].map(([device, bytes]) => {
       return this.messages.text("ui.timeline.device", { device, bytes });
     });
-    this.usage.textContent = this.messages.text("ui.timeline.usage", { devices: devices.join(" · ") || formatBytes(0) });
+    this.usage.title = this.usage.textContent = this.messages.text("ui.timeline.usage", { devices: devices.join(" · ") || formatBytes(0) });
     if (this.read === null || this.focus === null) return;
     this.read.life.show(state, this.focus);
     if (this.open) this.list();
