@@ -1,4 +1,4 @@
-"""Tab follows the order of reading, is never caught, is always seen; sheets take the focus and give it back."""
+"""Tab follows the order of reading, is never caught, is always seen; sheets take the focus and return it."""
 
 from itertools import pairwise
 from pathlib import Path
