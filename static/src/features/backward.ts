@@ -159,15 +159,17 @@ class BackwardBar implements Extra {
       mark(box.root, whens.includes("now") ? "now" : whens.includes("waiting") ? "waiting" : whens[0]);
     }
     const sent = gradientsAlong(turns);
-    const ways = [...along].map(([edge, now]) => {
+    const ways = new Map<number, { target: number; now: string; gradient: Gradient | undefined }[]>();
+    for (const [edge, now] of along) {
       const [source = 0, target = 0] = edge.split(" ").map(Number);
-      return { source, target, now, gradient: sent.get(source)?.findLast(([to]) => to === target)?.[1] };
-    });
+      const way = { target, now, gradient: sent.get(source)?.findLast(([to]) => to === target)?.[1] };
+      ways.set(source, [...(ways.get(source) ?? []), way]);
+    }
     const lit = new Map<EdgePicture, { now: string; gradient: Gradient }>();
     for (const edge of graph.edges) {
       const { drawing, path, head } = edge;
-      const [sources, targets] = [graph.members(drawing.source), graph.members(drawing.target)];
-      const here = at === 0 ? [] : ways.filter(({ source, target }) => sources.includes(source) && targets.includes(target));
+      const targets = new Set(at === 0 ? [] : graph.members(drawing.target));
+      const here = at === 0 ? [] : graph.members(drawing.source).flatMap((source) => (ways.get(source) ?? []).filter(({ target }) => targets.has(target)));
       const way = here.find(({ now }) => now === "now") ?? here.at(-1);
       mark(path, way?.now);
       mark(head, way?.now);
