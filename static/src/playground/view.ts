@@ -21,7 +21,7 @@ interface Choice {
 const CHOICES: readonly Choice[] = [
   { word: "lens", buttons: ".lens-buttons button", named: "data-lens", on: "aria-pressed", usual: null },
   { word: "cells", buttons: ".player-memory [data-mode]", named: "data-mode", on: "aria-pressed", usual: "grid" },
-  { word: "graph", buttons: ".player-graph [data-mode]", named: "data-mode", on: "aria-pressed", usual: "graph" },
+  { word: "graph", buttons: ".player-graph [data-mode]", named: "data-mode", on: "aria-pressed", usual: "picture" },
   { word: "tab", buttons: ".tabs [data-tab]", named: "data-tab", on: "aria-selected", usual: "changed" },
 ];
 const OPENER = ".timeline-opener";
