@@ -15,6 +15,7 @@ from typing import Any
 import torch
 
 from . import reading, torch_private
+from .classes import class_of, texts
 from .modules import Modules
 from .rows import Running, StorageRow, TensorRow
 from .storage import Ledger
@@ -156,13 +157,13 @@ class Graph:
         return first
 
     def _key(self, fn: Any) -> Any:
-        name = type(fn).__name__
+        name = class_of(fn)
         if name == "AccumulateGrad":
             return ("leaf", self._ledger.tensor(fn.variable).id)
         return (fn._sequence_nr(), name)  # numbers are per thread, so not enough
 
     def _tell(self, node_id: int, fn: Any, edges: list[list[int | None]]) -> None:
-        name = self._names[node_id] = type(fn).__name__
+        name = self._names[node_id] = class_of(fn)
         variable = None
         if name == "AccumulateGrad":
             leaf = self._ledger.tensor(fn.variable)
@@ -212,12 +213,12 @@ class Graph:
             several = isinstance(raw, (tuple, list))
             for i, one in enumerate(raw if several else (raw,)):
                 data = _data(one)
-                if isinstance(data, torch.Tensor):
+                if issubclass(type(data), torch.Tensor):
                     place = f"{field}[{i}]" if several else field
                     self._save(node_id, place, data, told, one)
-        if isinstance(fn, torch_private.custom_function_node):
-            for name, value in vars(fn).items():
-                if isinstance(value, torch.Tensor):
+        if issubclass(type(fn), torch_private.custom_function_node):
+            for name, value in texts(object.__getattribute__(fn, "__dict__")):
+                if issubclass(type(value), torch.Tensor):
                     self._save(node_id, f"ctx.{name}", value, told)
         return told
 

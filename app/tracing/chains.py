@@ -12,6 +12,7 @@ from typing import Any
 
 import torch
 
+from .classes import class_of, members_of, texts
 from .names import attribute_of, attributes_of, dictionary_of, key_text
 from .reading import get_grad, get_hooks, get_is_leaf
 
@@ -44,14 +45,14 @@ def written(label: str, way: list[Any], last: str = "") -> str:
         link, goes_on = _link(way[i], way[i + 1], way[i - 1])
         text += link
         if not goes_on:
-            return text + (link == "") * f" ({type(way[i]).__name__})"
+            return text + (link == "") * f" ({class_of(way[i])})"
     return text + last
 
 
 def hook_text(way: list[Any]) -> str | None:
     """A chain that begins with the hooks of a tensor or node that C++ keeps; None for any other."""
     first = way[0]
-    if type(first) not in (dict, collections.OrderedDict) or len(way) < 3:
+    if not (type(first) is dict or type(first) is collections.OrderedDict) or len(way) < 3:
         return None
     if not all(type(k) is int for k in dict.keys(first)) or type(way[1]) is not types.FunctionType:
         return None
@@ -64,10 +65,7 @@ def function_name(qualified: str) -> str:
 
 
 def _variable(namespace: Any, value: Any) -> str:
-    for name, item in dict.items(namespace):
-        if item is value:
-            return str(name)
-    return "?"
+    return next((name for name, item in texts(namespace) if item is value), "?")
 
 
 def _link(parent: Any, child: Any, before: Any) -> _Link:
@@ -90,8 +88,9 @@ def _link(parent: Any, child: Any, before: Any) -> _Link:
     if kind is functools.partial:
         named = (("func", parent.func), ("args", parent.args), ("keywords", parent.keywords))
         return next((_on(f".{name}") for name, part in named if part is child), _OPAQUE)
-    if kind in _SUSPENDED:
-        return _local(getattr(parent, _SUSPENDED[kind]), child, ": ")
+    suspended = next((frame for each, frame in _SUSPENDED.items() if each is kind), None)
+    if suspended is not None:
+        return _local(getattr(parent, suspended), child, ": ")
     if kind is types.FrameType:
         return _local(parent, child, f" › {function_name(parent.f_code.co_qualname)}: ")
     if issubclass(kind, BaseException) and (link := _exception_part(parent, child)):
@@ -114,8 +113,8 @@ def _on(text: str) -> _Link:
 
 def _namespace(owner: Any) -> dict[str, Any]:
     try:
-        if isinstance(owner, type):
-            return dict(type.__dict__["__dict__"].__get__(owner))
+        if issubclass(type(owner), type):
+            return dict(members_of(owner))
         found = object.__getattribute__(owner, "__dict__")
     except AttributeError:
         return {}
@@ -123,17 +122,22 @@ def _namespace(owner: Any) -> dict[str, Any]:
 
 
 def _is_namespace_of(owner: Any, candidate: dict[Any, Any]) -> bool:
-    if owner is None or type(owner) in (dict, list, tuple, types.FunctionType, types.FrameType):
-        return type(owner) is types.FunctionType and owner.__dict__ is candidate
-    if isinstance(owner, type):
-        names = type.__dict__["__dict__"].__get__(owner)
-        return len(names) == len(candidate) and names.keys() == candidate.keys()
-    return dictionary_of(owner, type(owner)) is candidate
+    kind = type(owner)
+    if owner is None or any(kind is each for each in _WITHOUT_A_NAMESPACE):
+        return kind is types.FunctionType and owner.__dict__ is candidate
+    if issubclass(kind, type):
+        names = members_of(owner)
+        same = len(names) == len(candidate) and all(type(name) is str for name in candidate)
+        return same and names.keys() == candidate.keys()
+    return dictionary_of(owner, kind) is candidate
+
+
+_WITHOUT_A_NAMESPACE = (dict, list, tuple, types.FunctionType, types.FrameType)
 
 
 def _attribute(namespace: dict[Any, Any], child: Any) -> _Link:
-    for name, item in namespace.items():
-        if item is child and isinstance(name, str):
+    for name, item in texts(namespace):
+        if item is child:
             return _on(attribute_of("", name))
     return _OPAQUE
 
@@ -142,9 +146,9 @@ def _entry(parent: Any, child: Any) -> _Link:
     for key, item in dict.items(parent):
         if item is child:
             text = key_text(key)
-            return _on(f"[{text}]") if text is not None else (f" ({type(parent).__name__})", False)
+            return _on(f"[{text}]") if text is not None else (f" ({class_of(parent)})", False)
         if key is child:
-            return f" ({type(parent).__name__})", False
+            return f" ({class_of(parent)})", False
     return _OPAQUE
 
 
@@ -153,8 +157,8 @@ def _item(parent: Any, child: Any, kind: type) -> _Link:
     count, get = base.__len__(parent), base.__getitem__
     for i in range(min(count, _LONGEST)):
         if get(parent, i) is child:
-            fields = kind.__dict__.get("_fields")
-            if isinstance(fields, tuple) and i < len(fields):
+            fields = members_of(kind).get("_fields")
+            if type(fields) is tuple and i < len(fields) and type(fields[i]) is str:
                 return _on(f".{fields[i]}")
             return _on(f"[{i}]")
     return _OPAQUE
@@ -170,10 +174,17 @@ def _function_part(parent: types.FunctionType, child: Any) -> _Link:
 def _local(frame: Any, child: Any, sign: str) -> _Link:
     """The variable of a frame that does not run: it was watched, so its variables are there to be read."""
     if frame is not None:
-        for name, item in frame.f_locals.items():
-            if item is child or (type(child) is types.CellType and child.cell_contents is item):
+        for name, item in texts(frame.f_locals):
+            if item is child or (type(child) is types.CellType and _holds(child, item)):
                 return _on(sign + name)
     return _OPAQUE
+
+
+def _holds(cell: types.CellType, item: Any) -> bool:
+    try:
+        return cell.cell_contents is item
+    except ValueError:  # its variable is not bound
+        return False
 
 
 def _exception_part(parent: BaseException, child: Any) -> _Link | None:
@@ -186,6 +197,6 @@ def _exception_part(parent: BaseException, child: Any) -> _Link | None:
 def _tensor_part(parent: Any, child: Any) -> _Link | None:
     if get_hooks(parent) is child:
         return _on("._backward_hooks")
-    if isinstance(child, torch.Tensor) and get_is_leaf(parent) and get_grad(parent) is child:
+    if issubclass(type(child), torch.Tensor) and get_is_leaf(parent) and get_grad(parent) is child:
         return _on(".grad")
     return None

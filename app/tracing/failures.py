@@ -8,7 +8,10 @@ import errno
 import traceback
 from typing import Any
 
+import torch
+
 from . import reading
+from .classes import class_of
 from .statements import Columns
 from .storage import Ledger
 from .stream import Stream
@@ -79,9 +82,9 @@ class FailureNotes:
         """The failure noted for this exception or for one it came from."""
         chain: list[BaseException] = []
         one: BaseException | None = error
-        while one is not None and one not in chain and len(chain) < 10:
+        while one is not None and all(one is not each for each in chain) and len(chain) < 10:
             chain.append(one)
-            one = one.__cause__ or one.__context__
+            one = _origin_of(one)
         if self._last is None or self._of not in {id(e) for e in chain}:
             return None
         return self._last
@@ -125,27 +128,45 @@ class FailureNotes:
         return None if where is None else self._columns.text(*self._stream.range_row(where))
 
 
+_WORDS = frozenset(map(id, (int, float, str, bool, type(None), complex, range)))
+_LISTS = frozenset(map(id, (list, tuple)))
+_SLICE = id(slice)
+_OF_TORCH = frozenset(
+    map(id, (torch.dtype, torch.device, torch.layout, torch.memory_format, torch.Size, torch.Generator))
+)
+_get_traceback, _get_cause, _get_context = (
+    BaseException.__dict__[name].__get__ for name in ("__traceback__", "__cause__", "__context__")
+)
+
+
+def _origin_of(error: BaseException) -> BaseException | None:
+    """The exception that it was raised from, or while."""
+    cause: BaseException | None = _get_cause(error)
+    context: BaseException | None = _get_context(error)
+    return context if cause is None else cause
+
+
 def _is_tensor(value: Any) -> bool:
-    return isinstance(value, reading._Base)
+    return issubclass(type(value), reading._Base)
 
 
 def _short(value: Any) -> str:
     """A value in words; only of types whose `repr` is ours or Python's to trust."""
-    if type(value) in (int, float, str, bool, type(None), complex, slice, range) or (
-        type(value) in (list, tuple) and all(type(v) in (int, float, str, bool) for v in value)
-    ):
+    kind = id(type(value))
+    items: Any = value if kind in _LISTS else (value.start, value.stop, value.step) if kind == _SLICE else ()
+    if (kind in _WORDS or kind in _LISTS or kind == _SLICE) and all(id(type(v)) in _WORDS for v in items):
         text = repr(value)
-    elif type(value).__module__ == "torch":
+    elif kind in _OF_TORCH:
         text = str(value)
     else:
-        text = type(value).__name__
+        text = class_of(value)
     return text if len(text) <= _LONGEST_TEXT else text[: _LONGEST_TEXT - 1] + "…"
 
 
 def program_frames(error: BaseException, program: str) -> list[Any]:
     """Traceback entries of the program, outermost first."""
     found = []
-    entry = error.__traceback__
+    entry = _get_traceback(error)
     while entry is not None:
         if entry.tb_frame.f_code.co_filename == program:
             found.append(entry)
@@ -166,7 +187,7 @@ def reason_of(error: BaseException) -> str | None:
     """`memory-limit` or `denied` when the confinement was the cause, as far as the exception says."""
     seen: list[BaseException] = []
     one: Any = error
-    while isinstance(one, BaseException) and one not in seen and len(seen) < 10:
+    while issubclass(type(one), BaseException) and all(one is not e for e in seen) and len(seen) < 10:
         seen.append(one)
         if isinstance(one, MemoryError) or "DefaultCPUAllocator" in message_of(one):
             return "memory-limit"
@@ -178,5 +199,5 @@ def reason_of(error: BaseException) -> str | None:
         if isinstance(one, RuntimeError) and "can't start new thread" in message_of(one):
             return "memory-limit"  # threads may be started; their stacks count as memory
         inner = getattr(one, "reason", None) if isinstance(one, OSError) else None
-        one = inner if isinstance(inner, BaseException) else one.__cause__ or one.__context__
+        one = inner if isinstance(inner, BaseException) else _origin_of(one)
     return None

@@ -17,6 +17,7 @@ import torch
 
 from . import reading, torch_private
 from .accelerator import beginning_of, here
+from .classes import texts
 from .names import Names
 
 _MOST_TENSORS = 500
@@ -45,10 +46,10 @@ def fingerprint(
     tensors: dict[str, Any] = {}
     names = Names(module)
     with torch_private.without_functions(), torch_private.without_dispatch():
-        for variable in list(variables):
+        for variable, value in texts(variables):
             if variable[:2] == "__":
                 continue
-            for path, t in names.walk(variable, variables[variable]):
+            for path, t in names.walk(variable, value):
                 if len(tensors) >= _MOST_TENSORS:
                     break
                 tensors[path] = t

@@ -15,6 +15,7 @@ import torch
 from . import reading, torch_private
 from .autograd import Graph
 from .chains import hook_text, written
+from .classes import class_of
 from .names import Names
 from .referrers import Referrers
 from .roots import buffers_in, given_to_modules, namespaces_of
@@ -265,8 +266,8 @@ class Holders:
 def _end_text(way: list[Any]) -> str | None:
     """A chain that begins with what runs, or with what C++ keeps."""
     first = way[0]
-    if isinstance(first, BaseException) and len(way) > 1:
-        name = type(first).__name__
+    if issubclass(type(first), BaseException) and len(way) > 1:
+        name = class_of(first)
         return written("", [{name: first}, *way])
     return hook_text(way)
 
@@ -275,6 +276,8 @@ _node_types: dict[type, bool] = {}
 
 
 def _is_node(kind: type) -> bool:
+    if type(kind) is not type:  # made by the program; those of PyTorch are made in C++
+        return issubclass(kind, torch_private.custom_function_node)
     known = _node_types.get(kind)
     if known is None:
         members = dir(kind) if kind.__mro__[1:] == (object,) else ()

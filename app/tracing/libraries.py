@@ -22,8 +22,8 @@ def library_called(frame: Any, program: str) -> str | None:
     """
     modules: list[str] = []
     while frame is not None and frame.f_code.co_filename != program:
-        name = frame.f_globals.get("__name__")
-        modules.append(name if isinstance(name, str) else "")
+        name = dict.get(frame.f_globals, "__name__")
+        modules.append(name if type(name) is str else "")
         frame = frame.f_back
     for module in reversed(modules):
         if module not in _WRAPPERS:

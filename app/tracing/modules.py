@@ -14,11 +14,11 @@ from typing import Any
 import torch
 
 from . import torch_private
+from .classes import class_of
 from .names import dictionary_of
 
 _MOST_FRAMES = 200
 _MOST_TEXT = 200
-_class_name = type.__dict__["__name__"].__get__
 
 
 class Modules:
@@ -66,7 +66,7 @@ class Modules:
         if known is not None and known[0]() is module:
             return known[1], known[2]
         name = _root(module, frame) if parent is None else _within(module, parent, path)
-        kind = str.__str__(_class_name(type(module)))[:_MOST_TEXT]
+        kind = class_of(module)[:_MOST_TEXT]
         label = f"{name}: {kind}" if name else kind
         self._labels[id(module)] = (weakref.ref(module), name, label)
         return name, label

@@ -10,11 +10,13 @@ import keyword
 import math
 import types
 from collections import OrderedDict, defaultdict
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 import torch
 from torch.nested._internal.nested_tensor import NestedTensor
+
+from .classes import bases_of, class_module, class_name, members_of
 
 MOST_ENTRIES = 200
 """Entries of one container that are looked at."""
@@ -26,28 +28,32 @@ DEEPEST = 8
 """Containers within containers."""
 
 _Tensor = torch.Tensor
-_PLAIN: set[type] = {
-    int,
-    float,
-    str,
-    bool,
-    type(None),
-    bytes,
-    complex,
-    range,
-    slice,
-    types.ModuleType,
-    types.BuiltinFunctionType,
-    types.MethodType,
-    torch.dtype,
-    torch.device,
-    torch.Size,
-    torch.memory_format,
-    torch.layout,
-    torch.Generator,
-}
+_PLAIN = frozenset(
+    id(kind)
+    for kind in (
+        int,
+        float,
+        str,
+        bool,
+        type(None),
+        bytes,
+        complex,
+        range,
+        slice,
+        types.ModuleType,
+        types.BuiltinFunctionType,
+        types.MethodType,
+        torch.dtype,
+        torch.device,
+        torch.Size,
+        torch.memory_format,
+        torch.layout,
+        torch.Generator,
+    )
+)
+"""Classes whose instances lead to no tensor, by `id`: a class may answer `==` with code of the program."""
+
 _BUFFERS = frozenset({"ndarray", "memoryview", "PyCapsule"})
-_DICTS = (dict, OrderedDict, defaultdict)
 _INDEXED = (torch.nn.Sequential, torch.nn.ModuleList, torch.nn.ParameterList)
 _KEYED = (torch.nn.ModuleDict, torch.nn.ParameterDict)
 
@@ -90,7 +96,7 @@ class Walk:
     def go(self, path: str, value: Any, depth: int = 0) -> None:
         """Find the tensors behind `value`, which the expression `path` gives."""
         kind = type(value)
-        if kind in _PLAIN:
+        if id(kind) in _PLAIN:
             return
         if kind is _Tensor or issubclass(kind, _Tensor):
             self.found.append((path, value))
@@ -108,7 +114,7 @@ class Walk:
             for i, item in enumerate(value[:MOST_ENTRIES]):
                 self.go(f"{path}[{i}]", item, depth + 1)
             self._leave_out(path, len(value))
-        elif kind in _DICTS:
+        elif kind is dict or kind is OrderedDict or kind is defaultdict:
             self._entries(path, value, depth)
             self._leave_out(path, dict.__len__(value))
         elif kind is types.FunctionType:
@@ -117,11 +123,11 @@ class Walk:
             self._tuple(path, value, kind, depth)
         elif issubclass(kind, torch.optim.Optimizer):
             self._optimizer(path, value, depth)
-        elif kind.__module__ == self.program_module:
+        elif class_module(kind) == self.program_module:
             self._instance(path, value, kind, depth)
         elif issubclass(kind, type):
             self._class(path, value, depth)
-        elif kind.__name__ in _BUFFERS:
+        elif class_name(kind) in _BUFFERS:
             self.buffers.append((path, value))
         self.seen.discard(id(value))
 
@@ -146,24 +152,24 @@ class Walk:
                 value = cell.cell_contents
             except ValueError:
                 continue  # its variable is not bound
-            if type(value) not in _PLAIN:
+            if id(type(value)) not in _PLAIN:
                 self.go(f"{path}.__closure__[{i}].cell_contents", value, depth + 1)
 
     def _entries(self, path: str, value: Any, depth: int) -> None:
         for i, (key, item) in enumerate(dict.items(value)):
             if i >= MOST_ENTRIES:
                 return
-            if type(item) in _PLAIN:
+            if id(type(item)) in _PLAIN:
                 continue
             text = key_text(key)
             if text is not None:
                 self.go(f"{path}[{text}]", item, depth + 1)
 
     def _tuple(self, path: str, value: Any, kind: type, depth: int) -> None:
-        fields = kind.__dict__.get("_fields")
+        fields = members_of(kind).get("_fields")
         for i in range(min(tuple.__len__(value), MOST_ENTRIES)):
             item = tuple.__getitem__(value, i)
-            if isinstance(fields, tuple) and i < len(fields):
+            if type(fields) is tuple and i < len(fields) and type(fields[i]) is str:
                 self.go(f"{path}.{fields[i]}", item, depth + 1)
             else:
                 self.go(f"{path}[{i}]", item, depth + 1)
@@ -186,38 +192,41 @@ class Walk:
                     inner = attribute_of(path, name)
                 self.go(inner, item, depth + 1)
         for name, item in dict.items(attributes):
-            if type(name) is str and name not in _OF_EVERY_MODULE and type(item) not in _PLAIN:
+            if type(name) is str and name not in _OF_EVERY_MODULE and id(type(item)) not in _PLAIN:
                 self.go(attribute_of(path, name), item, depth + 1)
 
     def _optimizer(self, path: str, optimizer: Any, depth: int) -> None:
         attributes = dictionary_of(optimizer, type(optimizer))
         position: dict[int, str] = {}
-        groups = attributes.get("param_groups")
-        for g, group in enumerate(groups if isinstance(groups, list) else ()):
-            for i, parameter in enumerate(group.get("params", ())):
+        groups = dict.get(attributes, "param_groups")
+        for g, group in enumerate(groups if type(groups) is list else ()):
+            parameters: Any = dict.get(group, "params") if issubclass(type(group), dict) else None
+            for i, parameter in enumerate(parameters if type(parameters) is list else ()):
                 position.setdefault(id(parameter), f"{path}.param_groups[{g}]['params'][{i}]")
-        state = attributes.get("state")
-        if not isinstance(state, dict):
+        state: Any = dict.get(attributes, "state")
+        if not issubclass(type(state), dict):
             return
         for parameter, entries in dict.items(state):
             if type(entries) is dict and id(parameter) in position:
                 name = None if self.name_of is None else self.name_of(parameter)
                 for key, item in entries.items():
-                    inner = f"{path}.state[{name or position[id(parameter)]}][{key!r}]"
-                    self.go(inner, item, depth + 2)
+                    text = key_text(key)
+                    if text is not None:
+                        inner = f"{path}.state[{name or position[id(parameter)]}][{text}]"
+                        self.go(inner, item, depth + 2)
 
     def _class(self, path: str, value: Any, depth: int) -> None:
         """Attributes of a class of the program itself; what it inherits is its parents'."""
-        members = type.__dict__["__dict__"].__get__(value)
-        if members.get("__module__") != self.program_module:
+        members = members_of(value)
+        if class_module(value) != self.program_module:
             return
         for name, item in list(members.items())[:MOST_ENTRIES]:
-            if type(name) is str and name[:2] != "__" and type(item) not in _PLAIN:
+            if type(name) is str and name[:2] != "__" and id(type(item)) not in _PLAIN:
                 self.go(attribute_of(path, name), item, depth + 1)
 
     def _instance(self, path: str, value: Any, kind: type, depth: int) -> None:
         for name, item in attributes_of(value, kind):
-            if type(item) not in _PLAIN:
+            if id(type(item)) not in _PLAIN:
                 self.go(attribute_of(path, name), item, depth + 1)
 
 
@@ -230,8 +239,8 @@ def attribute_of(path: str, name: str) -> str:
 
 def dictionary_of(value: Any, kind: type) -> dict[str, Any]:
     """An object's own attributes; none where a class of the program answers for them with code of its own."""
-    for base in type.__dict__["__mro__"].__get__(kind):
-        found = type.__dict__["__dict__"].__get__(base).get("__dict__")
+    for base in bases_of(kind):
+        found = members_of(base).get("__dict__")
         if found is not None:
             own: Any = found.__get__(value) if type(found) is types.GetSetDescriptorType else None
             return own if issubclass(type(own), dict) else {}
@@ -243,15 +252,25 @@ def attributes_of(value: Any, kind: type) -> Iterator[tuple[str, Any]]:
     attributes = dictionary_of(value, kind)
     if type(attributes) is dict:
         yield from [(name, item) for name, item in attributes.items() if type(name) is str][:MOST_ENTRIES]
-    for base in kind.__mro__:
-        slots = base.__dict__.get("__slots__", ())
-        for name in (slots,) if isinstance(slots, str) else tuple(slots):
-            member = base.__dict__.get(name)
-            if isinstance(member, types.MemberDescriptorType):
+    for base in bases_of(kind):
+        members = members_of(base)
+        for name in _slots(members):
+            member = members.get(name)
+            if type(member) is types.MemberDescriptorType:
                 try:
                     yield name, member.__get__(value, kind)
-                except AttributeError:
+                except (AttributeError, TypeError):  # empty; or put here from another class
                     continue
+
+
+def _slots(members: Any) -> Iterable[str]:
+    """Names of a class's slots; where `__slots__` is neither text, tuple nor list, those that it made."""
+    slots = members.get("__slots__", ())
+    if type(slots) is str:
+        return (slots,)
+    if type(slots) is tuple or type(slots) is list:
+        return [name for name in slots if type(name) is str]
+    return [name for name in members if type(name) is str]
 
 
 def key_text(key: Any) -> str | None:
@@ -262,7 +281,7 @@ def key_text(key: Any) -> str | None:
         return text if text[0] == "'" else "'" + text[1:-1].replace("'", "\\'") + "'"
     if kind is float and not math.isfinite(key):
         return None
-    if kind in (int, bool, float, type(None)):
+    if kind is int or kind is bool or kind is float or key is None:
         return repr(key)
     if kind is tuple:
         parts = [key_text(part) for part in key]

@@ -15,6 +15,7 @@ from . import torch_private
 from .autograd import Graph
 from .calls import Calls
 from .changes import Effects, layers_between
+from .classes import texts
 from .contents import FULL_RECORDS, Contents
 from .elsewhere import Elsewhere
 from .exceptions import exception_event
@@ -394,6 +395,8 @@ class StepObserver:
         mentioned = () if statement is None else self._statements.mentions[statement]
         full = statement is None or self._full_cost <= self._credit
         found: list[Any] = []
+        if type(variables) is not dict:  # what a metaclass prepared for the body of its class, for one
+            variables = dict(texts(variables))
         cost = self._scan_frame(frame, variables, None if full else mentioned, found)
         if frame != 0:
             outer = [n for n in mentioned if n not in variables]
@@ -411,7 +414,7 @@ class StepObserver:
         found: list[Any],
     ) -> int:
         known = self._names.frames.setdefault(frame, {})
-        candidates = list(variables if only is None else only)
+        candidates = [name for name in variables if type(name) is str] if only is None else list(only)
         cost = len(candidates) // 8
 
         def name_of(t: Any) -> str | None:

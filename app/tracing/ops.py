@@ -132,8 +132,8 @@ def written_tensors(schema: OpSchema, args: Any, kwargs: Any) -> list[Any]:
         return written
     for i, name in schema.written:
         value = args[i] if i < len(args) else kwargs.get(name)
-        for t in value if isinstance(value, (list, tuple)) else (value,):
-            if isinstance(t, torch.Tensor):
+        for t in value if issubclass(type(value), (list, tuple)) else (value,):
+            if issubclass(type(t), torch.Tensor):
                 written.append(t)
     return written
 
@@ -152,7 +152,8 @@ def keep_foreach_versions(func: Any, args: Any, kwargs: Any) -> None:
 
 _MOST_LOOKED_AT = 64
 _NUMBERS_AND_WORDS = frozenset(
-    {
+    id(kind)
+    for kind in (
         type(None),
         bool,
         int,
@@ -165,7 +166,7 @@ _NUMBERS_AND_WORDS = frozenset(
         torch.layout,
         torch.memory_format,
         torch.Generator,
-    }
+    )
 )
 _BUILT_IN = frozenset(
     {
@@ -194,7 +195,7 @@ def operands(args: Any, kwargs: Any) -> tuple[list[Any], bool]:
         kind = type(value)
         if kind is torch.Tensor or kind is torch.nn.Parameter:
             found.append(value)
-        elif kind in _NUMBERS_AND_WORDS:
+        elif id(kind) in _NUMBERS_AND_WORDS:
             pass
         elif kind is list or kind is tuple or kind is torch.Size:
             plain = plain and len(value) <= _MOST_LOOKED_AT
@@ -202,14 +203,14 @@ def operands(args: Any, kwargs: Any) -> tuple[list[Any], bool]:
                 inner = type(each)
                 if inner is torch.Tensor or inner is torch.nn.Parameter:
                     found.append(each)
-                elif inner in _NUMBERS_AND_WORDS:
+                elif id(inner) in _NUMBERS_AND_WORDS:
                     pass
-                elif isinstance(each, torch.Tensor):
+                elif issubclass(type(each), torch.Tensor):
                     found.append(each)
                     plain = False
                 elif not _is_plain_slice(each):
                     plain = False
-        elif isinstance(value, torch.Tensor):
+        elif issubclass(type(value), torch.Tensor):
             found.append(value)
             plain = False
         elif not _is_plain_slice(value):
@@ -219,7 +220,7 @@ def operands(args: Any, kwargs: Any) -> tuple[list[Any], bool]:
 
 def _is_plain_slice(value: Any) -> bool:
     return type(value) is slice and all(
-        type(each) in _NUMBERS_AND_WORDS for each in (value.start, value.stop, value.step)
+        id(type(each)) in _NUMBERS_AND_WORDS for each in (value.start, value.stop, value.step)
     )
 
 
@@ -227,24 +228,24 @@ def tensors_among(args: Any, kwargs: Any) -> list[Any]:
     """Tensors among arguments, those in lists included, in order."""
     found = []
     for value in (*args, *kwargs.values()) if kwargs else args:
-        if isinstance(value, torch.Tensor):
+        if issubclass(type(value), torch.Tensor):
             found.append(value)
         elif type(value) is list or type(value) is tuple:
-            found.extend(t for t in value if isinstance(t, torch.Tensor))
+            found.extend(t for t in value if issubclass(type(t), torch.Tensor))
     return found
 
 
 def tensors_returned(out: Any) -> list[Any]:
     """Tensors an op or API call returned, those in lists and tuples included."""
-    if isinstance(out, torch.Tensor):
+    if issubclass(type(out), torch.Tensor):
         return [out]
-    if isinstance(out, (list, tuple)):
+    if issubclass(type(out), (list, tuple)):
         found = []
         for value in out:
-            if isinstance(value, torch.Tensor):
+            if issubclass(type(value), torch.Tensor):
                 found.append(value)
-            elif isinstance(value, (list, tuple)):
-                found.extend(t for t in value if isinstance(t, torch.Tensor))
+            elif issubclass(type(value), (list, tuple)):
+                found.extend(t for t in value if issubclass(type(t), torch.Tensor))
         return found
     return []
 

@@ -217,10 +217,10 @@ def quantizer_of(t: Any) -> str | None:
     if not get_is_quantized(t):
         return None
     try:
-        if t.qscheme() in (torch.per_tensor_affine, torch.per_tensor_symmetric):
-            return f"scale {t.q_scale()}, zero_point {t.q_zero_point()}"
-        scales = [plain_number(s) for s in t.q_per_channel_scales().tolist()]
-        return f"scales {scales}, axis {t.q_per_channel_axis()}"
+        if _Base.qscheme(t) in (torch.per_tensor_affine, torch.per_tensor_symmetric):
+            return f"scale {_Base.q_scale(t)}, zero_point {_Base.q_zero_point(t)}"
+        scales = [plain_number(s) for s in _Base.q_per_channel_scales(t).tolist()]
+        return f"scales {scales}, axis {_Base.q_per_channel_axis(t)}"
     except RuntimeError:
         return None
 
@@ -254,7 +254,7 @@ def parts_of(t: Any) -> "list[tuple[str, Any]]":
     try:
         with torch.no_grad():
             if layout is torch.strided and get_is_nested(t) and not dispatches_to_python(t):
-                return [(f"[{i}]", part) for i, part in enumerate(t.detach().unbind()[:_MOST_PARTS])]
+                return [(f"[{i}]", part) for i, part in enumerate(_Base.detach(t).unbind()[:_MOST_PARTS])]
             return [(f".{name}()", getattr(_Base, name)(t)) for name in names]
     except (RuntimeError, NotImplementedError):
         return []
@@ -278,7 +278,7 @@ def has_parts(t: Any) -> bool:
 def is_fake(t: Any) -> bool:
     """A fake tensor: asked for the address of its storage, PyTorch warns that this will be an error."""
     fake = sys.modules.get("torch._subclasses.fake_tensor")
-    return fake is not None and isinstance(t, fake.FakeTensor)
+    return fake is not None and issubclass(type(t), fake.FakeTensor)
 
 
 def has_no_data(t: Any, untyped: Any) -> bool:
@@ -346,12 +346,12 @@ def nested_values(t: Any) -> Any:
     try:
         with torch.no_grad():
             if get_is_nested(t):
-                return [_plain(to_list(part)) for part in t.detach().unbind()]
+                return [_plain(to_list(part)) for part in _Base.detach(t).unbind()]
             if get_is_quantized(t):
-                t = t.detach().dequantize()
+                t = _Base.detach(t).dequantize()
             if get_layout(t) is not torch.strided:
-                t = t.detach().to_dense()
-            return _plain(to_list(t.detach()))
+                t = _Base.detach(t).to_dense()
+            return _plain(to_list(_Base.detach(t)))
     except (RuntimeError, NotImplementedError, TypeError, ValueError):
         return None
 
@@ -392,7 +392,7 @@ def summary(t: Any) -> dict[str, Any] | None:
         return None
     try:
         with torch.no_grad():
-            flat = t.detach()
+            flat = _Base.detach(t)
             count = numel(flat)
             corner = flat
             while corner.dim() > 2:

@@ -11,6 +11,7 @@ import types
 from typing import Any
 
 from .chains import function_name
+from .classes import class_module, class_name, class_of, texts
 from .names import Walk
 from .statements import COMPREHENSIONS
 
@@ -57,7 +58,7 @@ def given_to_modules(
         Namespace and object.
     """
     modules: dict[int, tuple[str, Any]] = {
-        id(m): (f"{n}.", m) for n, m in variables.items() if type(m) is types.ModuleType
+        id(m): (f"{n}.", m) for n, m in texts(variables) if type(m) is types.ModuleType
     }
     modules.setdefault(id(sys), ("sys.", sys))
     modules[id(variables.get("__builtins__"))] = ("", variables.get("__builtins__"))
@@ -79,9 +80,9 @@ def buffers_in(
     """Arrays, memoryviews and capsules that names lead to, each with the address of its memory."""
     found = []
     for namespace in namespaces:
-        for variable, value in list(namespace.items()):
+        for variable, value in texts(namespace):
             walk = Walk(program_module)
-            walk.go(str(variable), value)
+            walk.go(variable, value)
             for path, buffer in walk.buffers:
                 if address := _address_of(buffer):
                     found.append((roots[id(namespace)] + path, address))
@@ -93,10 +94,10 @@ def _address_of(buffer: Any) -> int:
     kind = type(buffer)
     if kind is memoryview:
         exporter = buffer.obj
-        return _address_of(exporter) if type(exporter).__name__ == "ndarray" else 0
-    if kind.__name__ == "ndarray" and kind.__module__ == "numpy":
+        return _address_of(exporter) if class_of(exporter) == "ndarray" else 0
+    if class_name(kind) == "ndarray" and class_module(kind) == "numpy":
         return int(buffer.__array_interface__["data"][0])
-    if kind.__name__ == "PyCapsule":
+    if class_name(kind) == "PyCapsule":
         return _address_in_capsule(buffer)
     return 0
 

@@ -12,6 +12,7 @@ import torch
 from torch.autograd import forward_ad
 
 from . import reading, torch_private
+from .classes import class_name
 from .rows import StorageRow
 
 Trait = tuple[str, tuple[tuple[str, Any], ...]]
@@ -83,7 +84,7 @@ def _of_class(t: Any, kind: type) -> list[Trait]:
         buffer = not issubclass(kind, torch.nn.Parameter)
         return [("uninitialized", (("kind", "buffer" if buffer else "parameter"),))]
     if reading.dispatches_to_python(t) and not reading.get_is_nested(t):
-        return [("wrapper", (("kind", kind.__name__),))]
+        return [("wrapper", (("kind", class_name(kind)),))]
     return []
 
 
@@ -105,7 +106,7 @@ def _of_nested(t: Any) -> list[Trait]:
             return [("symbolic-shape", (("shape", str(tuple(reading.get_shape(t)))),))]
         except RuntimeError:
             return []
-    sizes = t._nested_tensor_size().tolist()[:_MOST_COMPONENTS]
+    sizes = torch.Tensor._nested_tensor_size(t).tolist()[:_MOST_COMPONENTS]
     return [("components", (("sizes", tuple(str(tuple(size)) for size in sizes)),))]
 
 

@@ -40,7 +40,7 @@ class TrueWarnings:
             message.category,
             frame.f_code.co_filename,
             frame.f_lineno,
-            module=frame.f_globals.get("__name__") or "<unknown>",
+            module=dict.get(frame.f_globals, "__name__") or "<unknown>",
             registry=frame.f_globals.setdefault("__warningregistry__", {}),
             source=message.source,
         )

@@ -1,7 +1,8 @@
-"""Naming modules and what is in them runs no code of the program, whatever their classes answer."""
+"""Watching runs no code of the program, whatever its classes, objects and namespaces answer."""
 
 import pytest
 
+from .hostile_programs import PROGRAMS
 from .twins import effects, ended
 
 MODULE = """
@@ -73,3 +74,11 @@ def test_hostile_modules_hear_nothing_of_being_watched(setup: str) -> None:
     program = MODULE.format(setup=SETUPS[setup])
     assert ended(program, observed=True).outcome.kind == "finished"
     assert effects(program) == {}
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_objects_that_count_their_calls_hear_nothing_of_being_watched(name: str) -> None:
+    end = ended(PROGRAMS[name], observed=True)
+    assert end.outcome.kind == "finished"
+    assert end.stdout.startswith("[")
+    assert effects(PROGRAMS[name]) == {}
