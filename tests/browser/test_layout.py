@@ -168,4 +168,4 @@ def test_nothing_starts_to_play_by_itself(open_page: Open) -> None:
     page.clock.install()
     page.clock.run_for(5000)
     expect(page.locator(".position")).to_have_text("Step 3 of 9")
-    expect(page.get_by_role("button", name="Play")).to_be_visible()
+    expect(page.get_by_role("button", name="Play", exact=True)).to_be_visible()

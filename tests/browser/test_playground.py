@@ -87,7 +87,7 @@ def test_it_plays_and_lists_its_keys_on_request(open_page: Open) -> None:
     page.keyboard.press("Space")
     expect(position(page)).to_have_text("Step 8 of 9")
     page.get_by_role("button", name="Pause").click()
-    expect(page.get_by_role("button", name="Play")).to_be_visible()
+    expect(page.get_by_role("button", name="Play", exact=True)).to_be_visible()
     page.keyboard.press("?")
     sheet = page.get_by_role("dialog")
     expect(sheet).to_contain_text("Next change in autograd")
