@@ -81,6 +81,7 @@ class StorageRow:
         "recorded",
         "shrunk",
         "tensors",
+        "tile_rows",
         "tiled",
         "versionless",
         "writes",
@@ -103,6 +104,8 @@ class StorageRow:
         self.tensors: dict[int, TensorRow] = {}
         self.tiled: bool | None = None
         """The trace has figures of these bytes by tiles; False when it has not; None before it was drawn."""
+        self.tile_rows: tuple[str, int] | None = None
+        """The dtype it was read as then and the cells of a row: so that tiles can be compared."""
         self.writes = 0
         """Ops that wrote it, and changes that were found."""
         self.versionless = True

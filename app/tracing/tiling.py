@@ -106,7 +106,9 @@ def _read(t: Any, row: StorageRow) -> dict[str, Any] | None:
     if nbytes != row.nbytes or not nbytes:
         return None
     name = reading.dtype_name(reading.get_dtype(t))
-    columns = _columns(row, name) or nbytes
+    if row.tile_rows is None or row.tile_rows[0] != name:
+        row.tile_rows = (name, _columns(row, name) or nbytes)
+    columns = row.tile_rows[1]
     if row.device in reading.readable_devices:
         address = int(untyped.data_ptr())
         if not address or address != row.address:

@@ -379,7 +379,9 @@ def test_what_was_not_recorded_is_hatched_and_not_made_up(page: Page) -> None:
     field.press("Home")
     for _ in range(3):
         field.press("ArrowLeft")
-    expect(field.get_by_role("gridcell")).to_contain_text("big[999, 0], cell 999,000: not recorded")
+    expect(field.get_by_role("gridcell")).to_contain_text(
+        "big[999, 0], cell 999,000: This value was not recorded. Its tile"
+    )
     page.get_by_role("button", name="Fit").click()
     scale = float(page.locator(".lens-field canvas").first.get_attribute("data-scale") or 1)
     assert scale < 0.05

@@ -201,6 +201,17 @@ def test_tiles_are_told_at_first_sight_and_when_values_changed(trace_of):
     assert means[0] == 1.0 and means[-1] == 0.0
 
 
+def test_tiles_stay_where_they_are_when_another_view_comes(trace_of):
+    trace = trace_of("""
+        import torch
+        x = torch.zeros(10_000)
+        y = x.view(100, 100)
+        y.add_(1)
+    """)
+    grids = [event.grid for _, event in told(trace)]
+    assert [grid and (grid.columns, grid.height, grid.width) for grid in grids] == [(10_000, 1, 65)] * 2
+
+
 def test_small_storages_and_those_without_a_name_or_memory_have_no_tiles(trace_of):
     trace = trace_of("""
         import torch

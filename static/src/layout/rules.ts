@@ -152,9 +152,3 @@ export function isInside(view: Strided, cells: number): boolean {
   const ends = extent(view);
   return ends === null ? view.offset <= cells : ends[0] >= 0 && ends[1] < cells;
 }
-
-/** Cells read by no element between the first and the last that are. */
-export function gapsOf(covered: Uint8Array): number {
-  const first = covered.indexOf(1);
-  return first < 0 ? 0 : covered.slice(first, covered.lastIndexOf(1)).filter((each) => each === 0).length;
-}

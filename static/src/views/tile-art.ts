@@ -62,7 +62,8 @@ export class TileArt {
     const words = known ? legendWords(say, tiles) : freed || step === 0 ? "" : say("ui.memory.noTiles");
     legend.setAttribute("aria-label", words);
     legend.title = words;
-    legend.replaceChildren(...(known ? [figureText(tiles.least), el("span", { class: "tile-ramp" }), figureText(tiles.most)] : [words]));
+    const [low, high] = known ? [figureText(tiles.least), figureText(tiles.most)] : [words, words];
+    legend.replaceChildren(...(low === high ? [low] : [low, el("span", { class: "tile-ramp" }), high]));
   }
 
   /** What is known of a value that was not recorded, and whether the step changed it; null without tiles. */

@@ -5,7 +5,8 @@
  * elements read says how many. Of a long storage only a part is drawn, and which one is said.
  */
 import { part, readings, type Jump } from "../../layout/jumps";
-import type { Strided } from "../../layout/storage";
+import { cellsRead, MOST_LISTED, readerOf } from "../../layout/reads";
+import { elementsAt, extent, type Strided } from "../../layout/storage";
 import { el, svg } from "../../views/dom";
 import { identity } from "../../views/pointing";
 import type { Say } from "../../views/view";
@@ -14,7 +15,7 @@ import type { Say } from "../../views/view";
 export interface Track {
   readonly name: string;
   readonly mark: number;
-  readonly covered: Uint8Array;
+  covers(cell: number): boolean;
 }
 
 export interface Line {
@@ -55,7 +56,7 @@ export class AddressLine {
   private line: Line | null = null;
   private revealed: number | null = null;
   private drawn: readonly [number, number] = [0, 0];
-  private counted: { readonly view: Strided; readonly cells: number; readonly counts: Uint16Array; readonly ends: readonly [number, number]; readonly read: number } | null = null;
+  private counted: { readonly view: Strided; readonly cells: number; readonly count: (cell: number) => number; readonly ends: readonly [number, number]; readonly read: number | null } | null = null;
 
   constructor(private readonly say: Say) {
     this.root = el("div", { class: "address" }, this.frame, this.note);
@@ -76,14 +77,14 @@ export class AddressLine {
     this.frame.setAttribute("aria-label", line.label);
     const [from, to] = part(line.cells, line.ring ?? line.view.offset);
     this.drawn = [from, to];
-    const { counts, ends, read } = this.count(line);
+    const { count, ends, read } = this.count(line);
     const below = line.below.length > 0 ? ARC : 0;
     const middle = line.above.length > 0 ? ARC : 8;
     const [width, height] = [Math.max(NARROWEST, (to - from) * WIDTH + 2 * MARGIN), middle + HEIGHT + Math.max(TICK, below + 14) + Math.min(MOST_TRACKS, line.tracks.length) * TRACK];
     const picture = svg("svg", { class: "address-line", viewBox: `0 0 ${width} ${height}`, width, height, role: "img", "aria-label": this.words(read, line) });
     picture.append(this.markers());
     const [first, last] = ends;
-    for (let cell = from; cell < to; cell++) picture.append(this.cell(line, cell, from, middle, counts[cell] ?? 0, cell > first && cell < last, below > 0));
+    for (let cell = from; cell < to; cell++) picture.append(this.cell(line, cell, from, middle, count(cell), cell > first && cell < last, below > 0));
     for (const [jumps, up] of [[line.above, true], [line.below, false]] as const) {
       jumps.forEach((jump, i) => {
         if (jump.from >= from && jump.to < to) picture.append(this.arc(jump, from, up ? middle - 2 : middle + HEIGHT + 2, up, i === 0));
@@ -103,11 +104,16 @@ export class AddressLine {
   /** How often each cell is read; kept, because pointing asks again and again. */
   private count({ view, cells }: Line): NonNullable<AddressLine["counted"]> {
     if (this.counted?.view === view && this.counted.cells === cells) return this.counted;
+    if (cells > MOST_LISTED) {
+      const reads = readerOf(view);
+      const count = (cell: number): number => (reads(cell) ? elementsAt(view, cell) : 0);
+      return (this.counted = { view, cells, count, ends: extent(view) ?? [-1, -1], read: cellsRead(view, cells) });
+    }
     const counts = readings(view, cells);
     const ends = [counts.findIndex((n) => n > 0), counts.findLastIndex((n) => n > 0)] as const;
     let read = 0;
     for (const count of counts) if (count > 0) read += 1;
-    return (this.counted = { view, cells, counts, ends, read });
+    return (this.counted = { view, cells, count: (cell) => counts[cell] ?? 0, ends, read });
   }
 
   private cell(line: Line, cell: number, from: number, top: number, count: number, within: boolean, arrowsBelow: boolean): SVGElement {
@@ -133,12 +139,12 @@ export class AddressLine {
   }
 
   /** A bar below each cell the view reads, its name in the first; from the fifth view on hatched, with its number. */
-  private track({ name, mark, covered }: Track, from: number, to: number, y: number): SVGElement {
+  private track({ name, mark, covers }: Track, from: number, to: number, y: number): SVGElement {
     const group = svg("g", { class: "address-track", "data-name": name });
     group.append(svg("title", {}, name));
     let named = false;
     for (let cell = from; cell < to; cell++) {
-      if (covered[cell] !== 1) continue;
+      if (!covers(cell)) continue;
       const x = MARGIN + (cell - from) * WIDTH;
       const bar = svg("rect", { x: x + 1, y, width: WIDTH - 2, height: TRACK - 2, rx: 2, class: `address-bar mark-${Math.min(5, mark)}`, "data-at": cell });
       if (mark > 4) bar.setAttribute("fill", `url(#${this.id}-more)`);
@@ -177,7 +183,8 @@ export class AddressLine {
     return svg("defs", {}, head, gap, more);
   }
 
-  private words(covered: number, { view }: Line): string {
+  private words(covered: number | null, { view }: Line): string {
+    if (covered === null) return this.say("ui.lens.lineWordsMany", { elements: view.shape.reduce((n, size) => n * size, 1) });
     return this.say("ui.lens.lineWords", { elements: view.shape.reduce((n, size) => n * size, 1), cells: covered });
   }
 

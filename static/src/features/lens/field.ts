@@ -2,8 +2,9 @@
  * A grid of any size on a canvas: zoom, pan, an overview, a ring that arrows move.
  *
  * It draws what it is told of each cell and knows no tensor. Words are written where cells have room for
- * them; below that a cell is a shade, and below a pixel the picture takes the cell in each pixel's middle:
- * nothing is averaged. The canvas has the size of its window, however many cells there are.
+ * them; below that a cell is a shade, and below a pixel the picture takes one of each pixel's cells, now this
+ * one and now that, so that every second row does not look like bands: nothing is averaged. The canvas has the size of its window, however many cells there are. Of a grid much
+ * longer than wide, or the other way, the short side stays wide enough to be seen.
  *
  * The plain wheel and one finger belong to the page around it; Ctrl + wheel, two fingers, buttons, + and -
  * zoom. The ring's cell is a `gridcell` of words for readers of the screen.
@@ -11,7 +12,7 @@
 import { el } from "../../views/dom";
 import { identity } from "../../views/pointing";
 import type { Say } from "../../views/view";
-import { Ink, Kept, paint } from "./ink";
+import { drawRing, frame, Ink, Kept, paint, scattered } from "./ink";
 
 /** How one cell looks. */
 export interface FieldCell {
@@ -20,6 +21,8 @@ export interface FieldCell {
   readonly fill: string;
   /** Share of ink where cells are too small for words, 0 to 1; null for none. */
   readonly shade: number | null;
+  /** The shade is that of a tile: the cell's own value was not recorded. */
+  readonly hatched?: boolean;
   readonly hot: boolean;
   /** The same cell of memory as that of the ring. */
   readonly twin: boolean;
@@ -38,6 +41,10 @@ export interface FieldModel {
   /** What all cells follow from but the ring: a picture of tiny cells is painted once for as long as it stays. */
   readonly picture: string;
   readonly label: string;
+  /** It begins with all its cells in sight rather than with the first ones at full size. */
+  readonly whole?: boolean;
+  /** The cell lies in a part that the step changed: such parts are framed. */
+  framed?(row: number, column: number): boolean;
   cell(row: number, column: number): FieldCell;
   /** The ring's cell in words. */
   words(row: number, column: number): string;
@@ -55,6 +62,8 @@ const LARGEST = 2.2;
 const OVERVIEW = 110;
 const PULSE_MS = 600;
 const WORDS_FROM = 0.62; // scale below which cells have no words
+const LEAST = 24; // pixels of a grid's short side
+const ROOMY = 300; // the least height of a window on many cells
 
 export class Field {
   readonly root: HTMLElement;
@@ -68,6 +77,8 @@ export class Field {
   private x = 0;
   private y = 0;
   private form = "";
+  /** What is to come into sight once the window has a size. */
+  private wanted: "whole" | readonly [number, number] | null = null;
   private waiting = false;
   private given = { width: 0, height: 0 };
   private moment = "";
@@ -93,8 +104,8 @@ export class Field {
     this.tools = el(
       "div",
       { class: "field-tools" },
-      button("ui.lens.zoomOut", "−", () => this.zoom(1 / STEP)),
-      button("ui.lens.zoomIn", "+", () => this.zoom(STEP)),
+      button("ui.lens.zoomOut", "−", () => this.zoom(1 / this.step())),
+      button("ui.lens.zoomIn", "+", () => this.zoom(this.step())),
       button("ui.lens.fit", "⤢", () => this.fit()),
     );
     this.root = el("div", { class: "lens-field" }, this.window, this.tools);
@@ -111,7 +122,7 @@ export class Field {
     this.window.setAttribute("aria-label", model.label);
     this.window.setAttribute("aria-rowcount", String(model.rows));
     this.window.setAttribute("aria-colcount", String(model.columns));
-    const form = `${model.rows} ${model.columns} ${model.block} ${model.room}`;
+    const form = `${model.rows} ${model.columns} ${model.block} ${model.room} ${model.whole === true}`;
     if (form !== this.form) this.reset();
     this.form = form;
     if (model.moment !== this.moment && !matchMedia("(prefers-reduced-motion: reduce)").matches) this.pulsing = performance.now() + PULSE_MS;
@@ -122,6 +133,8 @@ export class Field {
 
   /** As large as can be read; large grids begin with their first cells. */
   private reset(): void {
+    const whole = this.model?.whole === true;
+    this.wanted = whole ? "whole" : null;
     this.scale = 1;
     this.x = 0;
     this.y = 0;
@@ -129,20 +142,52 @@ export class Field {
   }
 
   private fit(): void {
+    this.takeIn();
+    this.draw();
+  }
+
+  /** All cells in sight. */
+  private takeIn(): void {
     const { width, height } = this.size();
     this.scale = Math.min(1, width / this.width(1), height / this.height(1));
     this.x = 0;
     this.y = 0;
-    this.draw();
   }
 
   private zoom(factor: number, px = this.size().width / 2, py = this.size().height / 2): void {
     const least = Math.min(1, this.size().width / this.width(1), this.size().height / this.height(1));
     const scale = Math.max(least, Math.min(LARGEST, this.scale * factor));
-    this.x = (this.x + px) * (scale / this.scale) - px;
-    this.y = (this.y + py) * (scale / this.scale) - py;
+    const [width, height] = [this.wide(), this.high()];
     this.scale = scale;
+    this.x = (this.x + px) * (this.wide() / width) - px;
+    this.y = (this.y + py) * (this.high() / height) - py;
     this.draw();
+  }
+
+  /** Far away a step is longer: a million cells are a dozen steps from their words. */
+  private step(): number {
+    return this.scale < 0.2 ? 2 : STEP;
+  }
+
+  /** Goes to a cell, so near that its words can be read. */
+  near(row: number, column: number): void {
+    this.wanted = [row, column];
+    this.later();
+  }
+
+  private bringWanted(): void {
+    const { wanted } = this;
+    const { width, height } = this.size();
+    this.wanted = null;
+    if (wanted === "whole") {
+      this.takeIn();
+      // As high as the picture then is, with room to see cells from near.
+      this.window.style.setProperty("height", `${Math.max(ROOMY, Math.min(this.height(this.scale) + HEAD + 6, this.highest))}px`);
+    } else if (wanted !== null) {
+      this.scale = 1;
+      this.x = (wanted[1] + 0.5) * this.wide() - width / 2;
+      this.y = this.top(wanted[0]) + this.high() / 2 - height / 2;
+    }
   }
 
   /** The window's inside, beside the numbers of rows and columns. */
@@ -154,25 +199,36 @@ export class Field {
     return Math.max(30, (this.model?.room ?? 1) * FONT * CHARACTER + 12);
   }
 
+  /** Width of a cell on the page. */
+  private wide(scale = this.scale): number {
+    const width = this.cellWidth();
+    return Math.max(width * scale, Math.min(width, LEAST / (this.model?.columns ?? 1)));
+  }
+
+  /** Height of a cell on the page. */
+  private high(scale = this.scale): number {
+    return Math.max(HEIGHT * scale, Math.min(HEIGHT, LEAST / (this.model?.rows ?? 1)));
+  }
+
   private width(scale: number): number {
-    return (this.model?.columns ?? 1) * this.cellWidth() * scale;
+    return (this.model?.columns ?? 1) * this.wide(scale);
   }
 
   private height(scale: number): number {
     const { rows, block } = this.model ?? { rows: 1, block: 0 };
-    return (rows * HEIGHT + (block > 0 ? Math.floor((rows - 1) / block) * BLOCK_GAP : 0)) * scale;
+    return rows * this.high(scale) + (block > 0 ? Math.floor((rows - 1) / block) * BLOCK_GAP * scale : 0);
   }
 
   private top(row: number): number {
     const block = this.model?.block ?? 0;
-    return (row * HEIGHT + (block > 0 ? Math.floor(row / block) * BLOCK_GAP : 0)) * this.scale;
+    return row * this.high() + (block > 0 ? Math.floor(row / block) * BLOCK_GAP * this.scale : 0);
   }
 
   private rowAt(y: number): number {
     const block = this.model?.block ?? 0;
-    if (block === 0) return Math.floor(y / (HEIGHT * this.scale));
-    const each = (block * HEIGHT + BLOCK_GAP) * this.scale;
-    const within = Math.min(block - 1, Math.floor((y % each) / (HEIGHT * this.scale)));
+    if (block === 0) return Math.floor(y / this.high());
+    const each = block * this.high() + BLOCK_GAP * this.scale;
+    const within = Math.min(block - 1, Math.floor((y % each) / this.high()));
     return Math.floor(y / each) * block + within;
   }
 
@@ -187,8 +243,8 @@ export class Field {
 
   /** Where a cell stands in the window: left, top, width, height; for tests too. */
   box(row: number, column: number): readonly [number, number, number, number] {
-    const width = this.cellWidth() * this.scale;
-    return [SIDE + column * width - this.x, HEAD + this.top(row) - this.y, width, HEIGHT * this.scale];
+    const width = this.wide();
+    return [SIDE + column * width - this.x, HEAD + this.top(row) - this.y, width, this.high()];
   }
 
   private draw(): void {
@@ -197,6 +253,7 @@ export class Field {
     const pen = canvas.getContext("2d");
     if (model === null || wide === 0 || high === 0 || pen === null) return;
     const density = Math.max(1, devicePixelRatio);
+    this.bringWanted();
     const inside = this.size();
     this.x = Math.max(0, Math.min(this.x, this.width(this.scale) - inside.width));
     this.y = Math.max(0, Math.min(this.y, this.height(this.scale) - inside.height));
@@ -212,12 +269,12 @@ export class Field {
     pen.beginPath();
     pen.rect(SIDE, HEAD, wide, high);
     pen.clip();
-    if (this.cellWidth() * this.scale < 3 || HEIGHT * this.scale < 3) {
+    if (this.wide() < 3 || this.high() < 3) {
       const key = [model.picture, this.form, this.scale, this.x, this.y, wide, high, density, ink.of("card")].join("|");
       this.dots.draw(key, pen, wide, high, density, (copy) => this.drawDots(copy, model, ink, wide, high));
     }
     else this.drawCells(pen, model, ink, wide, high);
-    if (model.ring !== null) this.drawRing(pen, ink, model.ring);
+    if (model.ring !== null) drawRing(pen, ink, this.box(...model.ring));
     pen.restore();
     this.drawNumbers(pen, model, ink, wide, high);
     this.drawOverview(model, ink);
@@ -227,8 +284,7 @@ export class Field {
   }
 
   private drawCells(pen: CanvasRenderingContext2D, model: FieldModel, ink: Ink, wide: number, high: number): void {
-    const width = this.cellWidth() * this.scale;
-    const height = HEIGHT * this.scale;
+    const [width, height] = [this.wide(), this.high()];
     const gap = height > 14 ? 2 : height > 6 ? 1 : 0;
     const words = this.scale >= WORDS_FROM;
     const font = FONT * Math.min(1.25, this.scale);
@@ -254,21 +310,35 @@ export class Field {
       }
     }
     pen.globalAlpha = 1;
+    if (model.framed !== undefined) frame(pen, ink.of("data"), model, [firstColumn, lastColumn, Math.max(0, this.rowAt(this.y)), lastRow], (row, column) => this.box(row, column));
     if (hot && left > 0) this.later();
   }
 
   /** Smaller than a few pixels: the cell in the middle of each pixel of two. */
   private drawDots(pen: CanvasRenderingContext2D, model: FieldModel, ink: Ink, wide: number, high: number): void {
     const size = 2;
+    let above: boolean[] = [];
+    const blue = ink.of("data");
     const [right, bottom] = [Math.min(wide, SIDE + this.width(this.scale) - this.x), Math.min(high, HEAD + this.height(this.scale) - this.y)];
     for (let y = HEAD; y < bottom; y += size) {
       const row = this.rowAt(y + size / 2 - HEAD + this.y);
       if (row >= model.rows) break;
+      const [high, narrow] = [this.high() < size, this.wide() < size];
       let from = SIDE;
       let colour = "";
+      const framed: boolean[] = [];
       for (let x = SIDE; x <= right; x += size) {
-        const column = Math.floor((x + size / 2 - SIDE + this.x) / (this.cellWidth() * this.scale));
-        const next = x >= right || column >= model.columns ? "" : ink.cell(model.cell(row, column));
+        const column = Math.floor((x + size / 2 - SIDE + this.x) / this.wide());
+        const chance = scattered(x, y);
+        const one = high ? Math.min(model.rows - 1, this.rowAt(y + size * chance - HEAD + this.y)) : row;
+        const other = narrow ? Math.min(model.columns - 1, Math.floor((x + size * ((chance * 7) % 1) - SIDE + this.x) / this.wide())) : column;
+        let next = x >= right || column >= model.columns ? "" : ink.cell(model.cell(one, other));
+        if (model.framed !== undefined && next !== "") {
+          const [dot, inside] = [framed.length, model.framed(row, column)];
+          framed.push(inside);
+          // A part's first dots, and those after its last.
+          if (inside !== (framed[dot - 1] ?? false) || inside !== (above[dot] ?? false)) next = blue;
+        }
         if (next === colour) continue;
         if (colour !== "") {
           pen.fillStyle = colour;
@@ -280,18 +350,8 @@ export class Field {
         pen.fillStyle = colour;
         pen.fillRect(from, y, right - from, size);
       }
+      above = framed;
     }
-  }
-
-  private drawRing(pen: CanvasRenderingContext2D, ink: Ink, [row, column]: readonly [number, number]): void {
-    const [left, top, width, height] = this.box(row, column);
-    const [w, h] = [Math.max(8, width), Math.max(8, height)];
-    pen.strokeStyle = ink.of("card");
-    pen.lineWidth = 4.5;
-    pen.strokeRect(left + (width - w) / 2, top + (height - h) / 2, w, h);
-    pen.strokeStyle = ink.of("ink");
-    pen.lineWidth = 2;
-    pen.strokeRect(left + (width - w) / 2, top + (height - h) / 2, w, h);
   }
 
   /** Numbers of rows and columns, where they have room. */
@@ -299,9 +359,8 @@ export class Field {
     pen.fillStyle = ink.of("mute");
     pen.font = `11px ${ink.mono}`;
     pen.textBaseline = "middle";
-    const width = this.cellWidth() * this.scale;
-    const height = HEIGHT * this.scale;
-    const everyColumn = Math.max(1, 2 ** Math.ceil(Math.log2(34 / width)));
+    const [width, height] = [this.wide(), this.high()];
+    const everyColumn = Math.max(1, 2 ** Math.ceil(Math.log2((String(model.columns).length * 7 + 10) / width)));
     pen.textAlign = "center";
     for (let c = Math.ceil(this.x / width / everyColumn) * everyColumn; c < model.columns; c += everyColumn) {
       const at = SIDE + (c + 0.5) * width - this.x;
@@ -350,7 +409,7 @@ export class Field {
     const frame = this.window.getBoundingClientRect();
     const [x, y] = [event.clientX - frame.left - SIDE, event.clientY - frame.top - HEAD];
     if (model === null || x < 0 || y < 0) return null;
-    const [row, column] = [this.rowAt(y + this.y), Math.floor((x + this.x) / (this.cellWidth() * this.scale))];
+    const [row, column] = [this.rowAt(y + this.y), Math.floor((x + this.x) / this.wide())];
     return row < model.rows && column < model.columns ? [row, column] : null;
   }
 
@@ -418,7 +477,7 @@ export class Field {
     const { model } = this;
     if (model === null || event.ctrlKey || event.metaKey || event.altKey) return;
     const [row, column] = model.ring ?? [0, 0];
-    const page = Math.max(1, Math.floor(this.size().height / (HEIGHT * this.scale)) - 1);
+    const page = Math.max(1, Math.floor(this.size().height / this.high()) - 1);
     const moves: Readonly<Record<string, readonly [number, number]>> = {
       ArrowLeft: [row, column - 1],
       ArrowRight: [row, column + 1],
@@ -434,8 +493,8 @@ export class Field {
       const [r, c] = [Math.max(0, Math.min(model.rows - 1, to[0])), Math.max(0, Math.min(model.columns - 1, to[1]))];
       this.reveal(r, c);
       this.pick([r, c]);
-    } else if (event.key === "+" || event.key === "=") this.zoom(STEP);
-    else if (event.key === "-") this.zoom(1 / STEP);
+    } else if (event.key === "+" || event.key === "=") this.zoom(this.step());
+    else if (event.key === "-") this.zoom(1 / this.step());
     else if (event.key === "0") this.fit();
     else return;
     event.preventDefault();

@@ -66,6 +66,12 @@ export class LensPanel {
     this.body.replaceChildren(lens.root);
   }
 
+  /** The whole storage looked at, in address order; at the element looked at, so near that it can be read. */
+  showStorage(near: boolean): void {
+    const lens = this.made.get("tensor");
+    if (lens instanceof TensorLens) lens.showStorage(near);
+  }
+
   show(state: State, focus: Focus): void {
     if (this.name === null) return;
     const scene = this.choice.scene(this.stage.trace, state, focus);

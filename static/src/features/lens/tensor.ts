@@ -1,28 +1,40 @@
 /**
- * One tensor in any two of its dimensions, and below it its cells in address order with its strides as jumps.
+ * One tensor in any two of its dimensions, or its whole storage in address order, and below it its cells in one
+ * line with its strides as jumps.
  *
  * The other dimensions have steppers. A value that was not recorded is hatched, never made up: of large
- * tensors PyTorch's own figures and the first values are known.
+ * tensors PyTorch's own figures, the first values and those of tiles are known.
  */
 import { jumpsAlong } from "../../layout/jumps";
-import { cellAt, coverageOfBytes, indexAt, numel } from "../../layout/storage";
-import { exactText, readValue, shortText, type Value } from "../../layout/values";
+import { byteReaderOf, readerOf } from "../../layout/reads";
+import { cellAt, gridShape, indexAt, numel } from "../../layout/storage";
+import { figureText } from "../../layout/tiles";
+import { exactText, itemSize as sizeOf, readValue, shortText } from "../../layout/values";
 import type { State, StorageNow, TensorNow } from "../../model/state";
 import { tensorsOn, windowOf, type Window } from "../../layout/focus";
 import { element, tuple } from "../../views/badge";
 import { el } from "../../views/dom";
 import { nameOf, originText, Readout } from "../../views/readout";
-import { TileArt } from "../../views/tile-art";
+import { tileOfByte, tileWords } from "../../views/tile";
+import { legendWords, TileArt } from "../../views/tile-art";
 import { pick, type Say } from "../../views/view";
 import { AddressLine, type Track } from "./address";
-import { Field } from "./field";
+import { Field, type FieldModel } from "./field";
+import { Known } from "./known";
 import type { Lens, Scene } from "./scene";
 
 const ROOM = 6;
+/** Cells from which a grid begins with all of them in sight, where their values were not recorded. */
+const MANY = 4096;
+
+type Order = "shape" | "address";
 
 export class TensorLens implements Lens {
   readonly root: HTMLElement;
   private readonly dims = el("div", { class: "lens-dims" });
+  private readonly orders: HTMLElement;
+  private order: Order = "shape";
+  private readonly shades = el("p", { class: "lens-shades small mute", hidden: true });
   private readonly field: Field;
   private readonly line: AddressLine;
   private readonly readout: Readout;
@@ -43,7 +55,34 @@ export class TensorLens implements Lens {
     this.line = new AddressLine(say);
     this.readout = new Readout(say, marks, new TileArt());
     const side = el("div", { class: "lens-side" }, el("h3", { class: "visually-hidden" }, say("ui.lens.element")), this.readout.root, this.figures, this.note);
-    this.root = el("div", { class: "lens-tensor" }, el("div", { class: "lens-main" }, this.dims, this.field.root, this.line.root, this.legend), side);
+    this.orders = this.orderButtons();
+    const head = el("div", { class: "lens-head" }, this.orders, this.dims);
+    this.root = el("div", { class: "lens-tensor" }, el("div", { class: "lens-main" }, head, this.field.root, this.shades, this.line.root, this.legend), side);
+  }
+
+  /** All of the storage in address order; at a cell, so near that it can be read. */
+  showStorage(near: boolean): void {
+    this.arrange("address");
+    const ring = this.ring;
+    if (near && ring !== null) this.field.near(...ring);
+  }
+
+  private ring: readonly [number, number] | null = null;
+
+  private orderButtons(): HTMLElement {
+    const group = el("div", { class: "segments", role: "group", "aria-label": this.say("ui.lens.order") });
+    for (const order of ["shape", "address"] as const) {
+      const button = el("button", { type: "button", "data-order": order, "aria-pressed": String(order === this.order) }, this.say(`ui.lens.order.${order}`));
+      button.addEventListener("click", () => this.arrange(order));
+      group.append(button);
+    }
+    return group;
+  }
+
+  private arrange(order: Order): void {
+    this.order = order;
+    for (const button of this.orders.querySelectorAll("button")) button.setAttribute("aria-pressed", String(button.dataset["order"] === order));
+    if (this.scene !== null) this.show(this.scene);
   }
 
   show(scene: Scene): void {
@@ -55,7 +94,10 @@ export class TensorLens implements Lens {
     this.field.root.hidden = this.line.root.hidden = !readable || empty;
     this.legend.hidden = !readable || empty || window.view.shape.length === 0;
     this.figures.replaceChildren();
-    this.readout.root.hidden = this.dims.hidden = empty;
+    this.readout.root.hidden = empty;
+    this.orders.hidden = !readable || empty;
+    this.dims.hidden = empty || this.order === "address";
+    this.shades.hidden = true;
     if (storage === null) this.readout.clear();
     else this.readout.show(state, storage, looking);
     if (!readable) {
@@ -80,9 +122,22 @@ export class TensorLens implements Lens {
 
   private draw(state: State, storage: StorageNow, tensor: TensorNow, window: Window, index: readonly number[]): void {
     const { say } = this;
-    const { view, itemSize } = window;
+    const { view } = window;
     const { shape } = view;
-    const values = new Values(storage, state.written.get(storage.id) ?? null, tensor, window);
+    const values = new Known(state, storage, tensor, window);
+    const model = this.order === "shape" ? this.inShape(state, storage, tensor, window, values, index) : this.inAddressOrder(state, storage, tensor, window, values);
+    this.ring = model.ring;
+    this.field.show(model);
+    this.drawLine(state, storage, tensor, window, index, values);
+    this.writeShades(values, tensor);
+    this.writeFigures(state, storage, tensor, values, cellAt(view, index), numel(shape), index);
+    this.legend.textContent = say(shape.length < 2 ? "ui.lens.legend1" : "ui.lens.legend2", { columns: this.columns, rows: this.rows });
+  }
+
+  /** The tensor as its indices give it. */
+  private inShape(state: State, storage: StorageNow, tensor: TensorNow, { view }: Window, values: Known, index: readonly number[]): FieldModel {
+    const { say } = this;
+    const { shape } = view;
     const [rows, columns] = [shape[this.rows] ?? 1, shape[this.columns] ?? 1];
     const at = (row: number, column: number): number[] => {
       const found = [...index];
@@ -92,8 +147,9 @@ export class TensorLens implements Lens {
     };
     const ringCell = cellAt(view, index);
     const [ringRow, ringColumn] = [index[this.rows] ?? 0, index[this.columns] ?? 0];
-    this.field.show({
-      rows, columns, block: 0, room: ROOM, moment: `${state.step} ${tensor.id}`,
+    const framed = values.tileChangedAt;
+    return {
+      rows, columns, block: 0, room: ROOM, moment: `${state.step} ${tensor.id}`, whole: storage.bytes === null && rows * columns > MANY,
       picture: `${state.step} ${tensor.id} ${this.rows} ${this.columns} ${index.map((i, d) => (d === this.rows || d === this.columns ? 0 : i)).join()}`,
       ring: [ringRow, ringColumn],
       label: say("ui.lens.grid", { name: nameOf(tensor, say), shape: tuple(shape) }),
@@ -103,38 +159,106 @@ export class TensorLens implements Lens {
         const own = row === ringRow && column === ringColumn;
         return {
           text: value === null ? "" : shortText(value, tensor.view.dtype, ROOM),
-          fill: value === null ? "unknown" : "plain",
-          shade: values.shade(value),
-          hot: values.changed(here),
+          fill: value === null && values.tiles === null ? "unknown" : "plain",
+          hatched: value === null && values.tiles !== null,
+          shade: values.shade(value, cellAt(view, here)),
+          hot: values.changedAt(cellAt(view, here)),
           twin: !own && cellAt(view, here) === ringCell,
         };
       },
-      words: (row, column) => {
-        const here = at(row, column);
-        const value = values.of(here);
-        const text = value === null ? say("ui.memory.notRecorded") : exactText(value, tensor.view.dtype);
-        return say("ui.lens.cellWords", { element: element(tensor.names[0] ?? nameOf(tensor, say), here), cell: cellAt(view, here), value: text });
-      },
+      ...(framed === null ? {} : { framed: (row: number, column: number) => framed(cellAt(view, at(row, column))) }),
+      words: (row, column) => this.words(state, storage, tensor, values, at(row, column), cellAt(view, at(row, column))),
       picked: (row, column) => pick(this.root, { storage: storage.id, tensor: tensor.id, index: at(row, column) }),
-    });
+    };
+  }
+
+  /** The whole storage, in rows of memory; the cells that the tensor reads in its colour. */
+  private inAddressOrder(state: State, storage: StorageNow, tensor: TensorNow, window: Window, values: Known): FieldModel {
+    const { say } = this;
+    const { view, itemSize } = window;
+    const cells = Math.floor(storage.nbytes / itemSize);
+    const columns = rowLength(window, values, cells);
+    const reads = readerOf(view);
+    const mark = this.marks.get(tensor.id) ?? 0;
+    const fill = mark > 0 && mark <= 4 ? `v${mark}` : "line2";
+    const framed = values.tileChangedAt;
+    const byte = this.scene?.looking.byte ?? null;
+    const ring = byte === null ? null : Math.floor(byte / itemSize);
+    return {
+      rows: Math.ceil(cells / columns), columns, block: 0, room: ROOM, moment: `${state.step} ${tensor.id}`, whole: storage.bytes === null && cells > MANY,
+      picture: `${state.step} ${tensor.id} address`,
+      ring: ring === null ? null : [Math.floor(ring / columns), ring % columns],
+      label: say("ui.memory.gridLabel", { storage: `S${storage.id}` }),
+      cell: (row, column) => {
+        const cell = row * columns + column;
+        if (cell >= cells) return { text: "", fill: "none", shade: null, hot: false, twin: false };
+        const value = values.at(cell);
+        const unknown = value === null;
+        const own = reads(cell);
+        return {
+          text: unknown ? "" : shortText(value, tensor.view.dtype, ROOM),
+          fill: own ? fill : unknown && values.tiles === null ? "unknown" : "plain",
+          hatched: unknown && (own || values.tiles !== null),
+          shade: values.shade(value, cell),
+          hot: values.changedAt(cell),
+          twin: false,
+        };
+      },
+      ...(framed === null ? {} : { framed: (row: number, column: number) => framed(row * columns + column) }),
+      words: (row, column) => {
+        const cell = row * columns + column;
+        const index = reads(cell) ? indexAt(view, cell) : null;
+        if (index !== null) return this.words(state, storage, tensor, values, index, cell);
+        return say("ui.memory.unread", { byte: cell * itemSize, storage: `S${storage.id}` });
+      },
+      picked: (row, column) => {
+        const cell = row * columns + column;
+        if (cell < cells) pick(this.root, this.focusOn(cell, storage, tensor, window));
+      },
+    };
+  }
+
+  /** An element in words: its cell, and its value or what is known of it. */
+  private words(state: State, storage: StorageNow, tensor: TensorNow, values: Known, index: readonly number[], cell: number): string {
+    const { say } = this;
+    const value = values.of(index) ?? (storage.bytes === null ? values.at(cell) : null);
+    const tile = value === null ? tileOfByte(state, storage, cell * (sizeOf(tensor.view.dtype) ?? 1)) : null;
+    const text = value !== null ? exactText(value, tensor.view.dtype) : tile === null ? say("ui.memory.notRecorded") : tileWords(say, tile);
+    return say("ui.lens.cellWords", { element: element(tensor.names[0] ?? nameOf(tensor, say), index), cell, value: text });
+  }
+
+  private drawLine(state: State, storage: StorageNow, tensor: TensorNow, window: Window, index: readonly number[], values: Known): void {
+    const { say } = this;
+    const { view, itemSize } = window;
+    const ringCell = cellAt(view, index);
     const cells = Math.floor(storage.nbytes / itemSize);
     const { bytes } = storage;
     this.line.show({
       view, cells, cellSize: itemSize, address: storage.address, ring: ringCell, mark: this.mark(tensor),
       text: (cell) => {
-        const value = bytes === null ? null : readValue(bytes, cell * itemSize, tensor.view);
+        const value = bytes === null ? values.at(cell) : readValue(bytes, cell * itemSize, tensor.view);
         const text = value === null ? "" : shortText(value, tensor.view.dtype, 4);
         return text.length <= 5 ? text : `${text.slice(0, 4)}…`;
       },
       hot: (cell) => values.changedAt(cell),
       above: this.columns >= 0 ? jumpsAlong(view, this.columns, index) : [],
       below: this.rows >= 0 ? jumpsAlong(view, this.rows, index) : [],
-      tracks: this.tracks(state, storage, tensor, itemSize, cells),
+      tracks: this.tracks(state, storage, tensor, itemSize),
       label: say("ui.lens.line", { storage: `S${storage.id}` }),
       picked: (cell) => pick(this.root, this.focusOn(cell, storage, tensor, window)),
     });
-    this.writeFigures(tensor, values, numel(shape));
-    this.legend.textContent = say(shape.length < 2 ? "ui.lens.legend1" : "ui.lens.legend2", { columns: this.columns, rows: this.rows });
+  }
+
+  /** From what to what the shades of tiles go. */
+  private writeShades({ tiles }: Known, tensor: TensorNow): void {
+    this.shades.hidden = tiles === null || !Number.isFinite(tiles.least);
+    if (tiles === null || this.shades.hidden) return;
+    const mark = this.marks.get(tensor.id) ?? 0;
+    const inked = this.order === "address" && mark > 0 && mark <= 4;
+    const ramp = el("span", { class: "tile-ramp" });
+    ramp.style.setProperty("--from", `var(${inked ? `--v${mark}` : "--cell"})`);
+    ramp.style.setProperty("--to", `var(${inked ? "--vink" : "--line3"})`);
+    this.shades.replaceChildren(el("span", { class: "lens-ramp", "aria-hidden": "true" }, ...(tiles.least === tiles.most ? [figureText(tiles.least)] : [figureText(tiles.least), ramp, figureText(tiles.most)])), legendWords(this.say, tiles));
   }
 
   private mark(tensor: TensorNow): string {
@@ -142,13 +266,12 @@ export class TensorLens implements Lens {
   }
 
   /** The other named views of the storage, in the order they came. */
-  private tracks(state: State, storage: StorageNow, tensor: TensorNow, cellSize: number, cells: number): Track[] {
+  private tracks(state: State, storage: StorageNow, tensor: TensorNow, cellSize: number): Track[] {
     const others = tensorsOn(state, storage).filter((each) => each !== tensor && each.names.length > 0);
     return others.flatMap((each) => {
       const window = windowOf(each);
       if (window === null) return [];
-      const covered = coverageOfBytes(window.view, window.itemSize, cellSize, cells);
-      return [{ name: each.names[0] ?? "", mark: this.marks.get(each.id) ?? 1, covered }];
+      return [{ name: each.names[0] ?? "", mark: this.marks.get(each.id) ?? 1, covers: byteReaderOf(window.view, window.itemSize, cellSize) }];
     });
   }
 
@@ -157,7 +280,7 @@ export class TensorLens implements Lens {
     return index === null ? { storage: storage.id, tensor: null, index: [cell * window.itemSize] } : { storage: storage.id, tensor: tensor.id, index };
   }
 
-  private writeFigures(tensor: TensorNow, values: Values, elements: number): void {
+  private writeFigures(state: State, storage: StorageNow, tensor: TensorNow, values: Known, cell: number, elements: number, index: readonly number[]): void {
     const { say } = this;
     const made = originText(tensor.origin, say);
     const parts = made === null ? [] : [say("ui.lens.made", { made })];
@@ -167,7 +290,9 @@ export class TensorLens implements Lens {
       const figures = { elements: summary.elements, looked: summary.looked_at, minimum: figure(summary.minimum), maximum: figure(summary.maximum), mean: figure(summary.mean) };
       parts.push(say(summary.looked_at < summary.elements ? "ui.memory.sampled" : "ui.memory.summary", figures));
     }
-    const known = values.known(elements);
+    const tile = values.of(index) === null ? tileOfByte(state, storage, cell * (sizeOf(tensor.view.dtype) ?? 1)) : null;
+    if (tile !== null) parts.push(tileWords(say, tile));
+    const known = values.count(elements);
     if (known < elements) parts.push(say("ui.lens.known", { known, elements }));
     this.figures.replaceChildren(...parts.map((text) => el("span", {}, text)));
   }
@@ -227,85 +352,8 @@ function elementOf({ view }: Window, cell: number): number[] | null {
   return indexAt(view, cell);
 }
 
-/** What is known of a tensor's values: bytes of its storage, its own list, or the first ones. */
-class Values {
-  private readonly corner: unknown;
-  private readonly low: number;
-  private readonly span: number;
-
-  constructor(
-    private readonly storage: StorageNow,
-    private readonly before: Uint8Array | null,
-    private readonly tensor: TensorNow,
-    private readonly window: Window,
-  ) {
-    this.corner = tensor.values ?? (tensor.summary?.corner as unknown);
-    const bounds = this.bounds();
-    [this.low, this.span] = [bounds[0], bounds[1] - bounds[0]];
-  }
-
-  of(index: readonly number[]): Value {
-    const { bytes } = this.storage;
-    const { view, itemSize } = this.window;
-    if (this.tensor.values === undefined && bytes !== null) return readValue(bytes, cellAt(view, index) * itemSize, this.tensor.view);
-    // The corner is of the first index of all dimensions but the last two.
-    const lead = this.tensor.values === undefined ? Math.max(0, index.length - 2) : 0;
-    if (index.slice(0, lead).some((i) => i > 0)) return null;
-    const found = index.slice(lead).reduce<unknown>((nested, i) => (Array.isArray(nested) ? (nested[i] as unknown) : undefined), this.corner);
-    return plain(found);
-  }
-
-  /** Elements whose value is known. */
-  known(elements: number): number {
-    if (this.storage.bytes !== null && this.tensor.values === undefined) return elements;
-    const count = (nested: unknown): number => (Array.isArray(nested) ? nested.reduce<number>((n, each) => n + count(each), 0) : plain(nested) === null ? 0 : 1);
-    return count(this.corner);
-  }
-
-  changed(index: readonly number[]): boolean {
-    return this.changedAt(cellAt(this.window.view, index));
-  }
-
-  changedAt(cell: number): boolean {
-    const { bytes } = this.storage;
-    if (this.before === null || bytes === null) return false;
-    const { itemSize } = this.window;
-    for (let byte = cell * itemSize; byte < (cell + 1) * itemSize; byte++) if (bytes[byte] !== this.before[byte]) return true;
-    return false;
-  }
-
-  /** Where a value stands between the smallest and the largest known. */
-  shade(value: Value): number | null {
-    const number = numberOf(value);
-    return number === null || this.span <= 0 ? null : Math.max(0, Math.min(1, (number - this.low) / this.span));
-  }
-
-  private bounds(): readonly [number, number] {
-    const { summary } = this.tensor;
-    if (typeof summary?.minimum === "number" && typeof summary.maximum === "number") return [summary.minimum, summary.maximum];
-    const { bytes } = this.storage;
-    if (bytes === null) return [0, 0];
-    const { itemSize } = this.window;
-    let [low, high] = [Infinity, -Infinity];
-    for (let byte = 0; byte + itemSize <= bytes.length; byte += itemSize) {
-      const number = numberOf(readValue(bytes, byte, this.tensor.view));
-      if (number === null) continue;
-      low = Math.min(low, number);
-      high = Math.max(high, number);
-    }
-    return [low, high];
-  }
-}
-
-function numberOf(value: Value): number | null {
-  const number = Array.isArray(value) ? Math.hypot(value[0], value[1]) : value === null ? Number.NaN : Number(value);
-  return Number.isFinite(number) ? number : null;
-}
-
-/** A value as records write it: strings for what JSON has no number for. */
-function plain(value: unknown): Value {
-  if (typeof value === "number" || typeof value === "boolean") return value;
-  if (typeof value === "string") return value === "nan" ? Number.NaN : value === "inf" ? Infinity : value === "-inf" ? -Infinity : /^-?\d+$/u.test(value) ? BigInt(value) : null;
-  if (Array.isArray(value) && value.length === 2 && value.every((each) => typeof each === "number")) return [value[0] as number, value[1] as number];
-  return null;
+/** Cells of a row in address order: as its tiles are cut, else as the view lies in it. */
+function rowLength({ view, itemSize }: Window, { tiles }: Known, cells: number): number {
+  const own = tiles === null || tiles.grid.columns === tiles.grid.cells ? 0 : (tiles.grid.columns * (sizeOf(tiles.grid.dtype) ?? 1)) / itemSize;
+  return own >= 1 && Number.isInteger(own) ? own : gridShape(view, cells).columns;
 }

@@ -7,8 +7,9 @@
  */
 import { callFor } from "../../layout/calls";
 import { jumpsAlong } from "../../layout/jumps";
-import { boundsOf, gapsOf, isChannelsLast, isContiguous, isDense } from "../../layout/rules";
-import { cellAt, coverage, extent, numel, type Strided } from "../../layout/storage";
+import { cellsRead } from "../../layout/reads";
+import { boundsOf, isChannelsLast, isContiguous, isDense } from "../../layout/rules";
+import { cellAt, extent, numel, type Strided } from "../../layout/storage";
 import { overlap } from "../../layout/traits";
 import { exactText, readValue, shortText } from "../../layout/values";
 import { element, tuple } from "../../views/badge";
@@ -176,18 +177,17 @@ export class WhatIfLens implements Lens {
   private writeVerdicts(cells: number): void {
     const { view, say } = this;
     const elements = numel(view.shape);
-    const covered = coverage(view, cells);
-    const read = covered.reduce((n, each) => n + each, 0);
+    const read = cellsRead(view, cells);
     const record = { shape: [...view.shape], stride: [...view.stride], storage_offset: view.offset };
     const shared = overlap({ ...record, dtype: "", layout: "", device: "", is_contiguous: null, is_conj: false, is_neg: false, requires_grad: false, is_leaf: true });
     const verdict = (id: string, yes: boolean, args = {}): HTMLElement => {
       return el("li", { class: yes ? "yes" : "no", "data-verdict": id }, el("b", { "aria-hidden": "true" }, yes ? "✓" : "✗"), ` ${say(`ui.lens.whatif.${id}.${yes ? "yes" : "no"}`, args)}`);
     };
-    const list = [verdict("contiguous", isContiguous(view)), verdict("dense", isDense(view)), verdict("separate", shared === null, { elements, cells: read })];
+    const list = [verdict("contiguous", isContiguous(view)), verdict("dense", isDense(view)), verdict("separate", shared === null, { elements, cells: read ?? cells })];
     if (view.shape.length === 4) list.push(verdict("channelsLast", isChannelsLast(view)));
     const ends = extent(view);
-    const gaps = gapsOf(covered);
-    list.push(el("li", { class: "fact" }, ends === null ? say("ui.lens.whatif.noElement") : say("ui.lens.whatif.reads", { elements, read, cells, gaps })));
+    if (ends === null) list.push(el("li", { class: "fact" }, say("ui.lens.whatif.noElement")));
+    else if (read !== null) list.push(el("li", { class: "fact" }, say("ui.lens.whatif.reads", { elements, read, cells, gaps: ends[1] - ends[0] + 1 - read })));
     this.verdicts.replaceChildren(...list);
   }
 
