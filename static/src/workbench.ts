@@ -8,7 +8,7 @@ import { layerIcon } from "./views/icons";
 import { OutcomeView } from "./views/outcome";
 import { StorageView } from "./views/storage";
 import { TabsView } from "./views/tabs";
-import { TileArt } from "./views/tile-art";
+import { TilesLater } from "./views/tiles-later";
 import { TimelineView } from "./views/timeline";
 import { Transport } from "./views/transport";
 
@@ -16,7 +16,7 @@ export const WORKBENCH: Arrangement = {
   name: "page",
   arrange,
   controls: (messages) => new Transport(messages),
-  figures: { devices: () => new DevicesView(), memory: () => new StorageView(new TileArt()) },
+  figures: { devices: () => new DevicesView(), memory: () => new StorageView(new TilesLater()) },
 };
 
 function arrange({ player, root, outline, messages, code, controls, banner, tools, figures }: Stage): Placed[] {

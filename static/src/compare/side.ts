@@ -19,7 +19,7 @@ import type { Trace } from "../schema/trace.gen";
 import type { Arrangement, Placed, Stage } from "../stage";
 import { DevicesView } from "../views/devices";
 import { StorageView } from "../views/storage";
-import { TileArt } from "../views/tile-art";
+import { TilesLater } from "../views/tiles-later";
 import { el } from "../views/dom";
 import { OutcomeView } from "../views/outcome";
 
@@ -30,7 +30,7 @@ export interface SideHooks {
   moved(side: Side, step: number): void;
 }
 
-const PLACE: Arrangement = { name: "compact", arrange, figures: { devices: () => new DevicesView(), memory: () => new StorageView(new TileArt()) } };
+const PLACE: Arrangement = { name: "compact", arrange, figures: { devices: () => new DevicesView(), memory: () => new StorageView(new TilesLater()) } };
 
 function arrange({ player, root, outline, messages, code, banner, figures }: Stage): Placed[] {
   const pictures = el("div", { class: "player-figures" });

@@ -37,8 +37,6 @@ class Lenses implements Extra {
   private panel: LensPanel | null = null;
   private shown: readonly [State, Focus] | null = null;
   private places: Places | null = null;
-  /** Places of storages drawn as dots. */
-  private readonly large: readonly HTMLElement[];
 
   constructor(
     private readonly stage: Stage,
@@ -54,8 +52,8 @@ class Lenses implements Extra {
       group.append(button);
     }
     header.querySelector(".space")?.after(group);
-    this.large = [...memory.querySelectorAll<HTMLElement>(".place-pixels")];
-    if (this.large.length > 0) this.listenToLarge();
+    const large = [...memory.querySelectorAll<HTMLElement>(".place-pixels")];
+    if (large.length > 0) void import("./lens/large").then(({ watchLarge }) => watchLarge(memory, large, say, (near) => void this.zoom(near)));
     const before = opened.get(stage.player);
     if (before !== undefined) void this.open(before);
   }
@@ -63,7 +61,6 @@ class Lenses implements Extra {
   show(state: State, focus: Focus): void {
     this.shown = [state, focus];
     this.panel?.show(state, focus);
-    for (const place of this.large) this.addZoom(place);
     this.pointAtCode(state, focus);
   }
 
@@ -86,40 +83,6 @@ class Lenses implements Extra {
     this.panel?.open(opened.get(player) ?? null);
     this.memory.dispatchEvent(new CustomEvent<LensName | null>(LENS_EVENT, { detail: name, bubbles: true }));
     if (this.shown !== null) this.panel?.show(...this.shown);
-  }
-
-  /** A picture of dots has a button that leads to its cells. */
-  private addZoom(place: HTMLElement): void {
-    const frame = place.querySelector(".pixels");
-    if (frame?.nextElementSibling?.classList.contains("pixel-zoom") !== false) return;
-    const label = this.stage.messages.text("ui.lens.zoom");
-    const button = el("button", { type: "button", class: "small-button pixel-zoom", "aria-label": label, title: label }, "⤢");
-    button.addEventListener("click", () => {
-      // The storage comes to be the one looked at, unless it is.
-      if (!place.classList.contains("looked-at")) frame.querySelector("canvas")?.dispatchEvent(new MouseEvent("click", { bubbles: true, ...middleOf(frame) }));
-      void this.zoom(false);
-    });
-    frame.after(button);
-  }
-
-  /** Ctrl + wheel, two fingers, + and a double click lead to the cell pointed at. */
-  private listenToLarge(): void {
-    const { memory } = this;
-    const within = (event: Event): boolean => event.target instanceof Element && event.target.closest(".pixels") !== null;
-    memory.addEventListener("wheel", (event) => {
-      if (!within(event) || !(event.ctrlKey || event.metaKey)) return;
-      event.preventDefault();
-      if (event.deltaY < 0) void this.zoom(true);
-    }, { passive: false });
-    memory.addEventListener("dblclick", (event) => within(event) && void this.zoom(true));
-    memory.addEventListener("touchstart", (event) => {
-      if (within(event) && event.touches.length > 1) void this.zoom(true);
-    }, { passive: true });
-    memory.addEventListener("keydown", (event) => {
-      if (!within(event) || event.ctrlKey || event.metaKey || event.altKey || (event.key !== "+" && event.key !== "=")) return;
-      event.preventDefault();
-      void this.zoom(true);
-    });
   }
 
   private async zoom(near: boolean): Promise<void> {
@@ -148,9 +111,4 @@ class Lenses implements Extra {
     const tensors = readingsOf(state, storage, looking.byte).map(({ tensor }) => tensor.id);
     this.stage.code.point(...[...new Set([focus.tensor, ...tensors])].flatMap((id) => this.places?.get(id) ?? []));
   }
-}
-
-function middleOf(element: Element): { clientX: number; clientY: number } {
-  const { left, top, width, height } = element.getBoundingClientRect();
-  return { clientX: left + width / 2, clientY: top + height / 2 };
 }

@@ -9,7 +9,7 @@ import { storageBadge, swatch, tuple } from "./badge";
 import { el, type Child } from "./dom";
 import { nameOf, originShort, Readout, unnamedHolder } from "./readout";
 import { ReadingPicture } from "./reading";
-import type { TileArt } from "./tile-art";
+import type { TilesLater } from "./tiles-later";
 import { pick, type Say } from "./view";
 
 const ROW_HEIGHT = 34;
@@ -39,7 +39,7 @@ export class Detail {
     private readonly colours: ReadonlyMap<number, number>,
     dtypes: ReadonlyMap<number, string>,
     { rows, lines, sums }: Kept,
-    art: TileArt | null,
+    art: TilesLater | null,
   ) {
     this.readout = new Readout(say, marks, art);
     this.reading = new ReadingPicture(say, marks, dtypes);

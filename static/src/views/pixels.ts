@@ -12,7 +12,8 @@ import { readValue, type ReadAs } from "../layout/values";
 import type { State, StorageNow, TensorNow } from "../model/state";
 import { el } from "./dom";
 import { identity, moved } from "./pointing";
-import type { Dots, TileArt } from "./tile-art";
+import type { Dots } from "./tile-art";
+import type { TilesLater } from "./tiles-later";
 import { pick, type Say } from "./view";
 
 const WIDEST = 300;
@@ -57,7 +58,7 @@ export class Pixels {
     private readonly as: ReadAs | null,
     private readonly marks: ReadonlyMap<number, number>,
     private readonly say: Say,
-    private readonly art: TileArt | null,
+    private readonly art: TilesLater | null,
   ) {
     const { cells, columns, rows } = place.grid;
     this.each = cells <= MOST_CELLS ? 1 : Math.ceil(cells / COARSE_COLUMNS ** 2);
@@ -112,12 +113,12 @@ export class Pixels {
     const lit = here ? (tensors.find((tensor) => tensor.id === looking.tensor) ?? null) : null;
     const views = tensors.map((tensor) => `${tensor.id}:${identity(tensor.view)}`).join();
     const theme = getComputedStyle(this.frame).getPropertyValue("--cell");
-    const changed = this.art?.changed(state, storage, this.dots) ?? null;
+    const changed = this.art?.now?.changed(state, storage, this.dots) ?? null;
     const write = changed === null ? "" : state.step;
-    const key = [identity(storage.bytes), identity(storage.tiles), storage.freed, views, lit?.id ?? "", theme, write].join("|");
+    const key = [identity(storage.bytes), identity(storage.tiles), storage.freed, views, lit?.id ?? "", theme, write, this.art?.now != null].join("|");
     if (key !== this.painted) {
       this.paint(storage, tensors, lit, changed);
-      if (this.legend !== null) this.art?.writeLegend(this.legend, storage, state, this.say, this.inks(lit));
+      if (this.legend !== null) this.art?.now?.writeLegend(this.legend, storage, state, this.say, this.inks(lit));
     }
     this.painted = key;
     const cell = here && looking.byte !== null && !storage.freed ? Math.floor(looking.byte / this.place.cellSize) : -1;
@@ -129,7 +130,7 @@ export class Pixels {
     const pixels = this.dots.count;
     const image = new ImageData(this.columns, this.rows);
     const words = new Uint32Array(image.data.buffer);
-    const shades = storage.freed ? null : (this.shades(storage, cells) ?? this.art?.shades(storage, this.dots) ?? null);
+    const shades = storage.freed ? null : (this.shades(storage, cells) ?? this.art?.now?.shades(storage, this.dots) ?? null);
     const plain = ramp(this.colour("--cell"), this.colour("--line3"));
     const [from, to] = this.inks(lit);
     const bright = ramp(this.colour(from), this.colour(to));
@@ -143,7 +144,7 @@ export class Pixels {
       const read = on || storage.freed || tensors.length === 0 || covers.some((cover) => cover[pixel] === 1);
       words[pixel] = storage.freed || !read ? dark : ((on ? bright : plain)[shade] ?? dark);
     }
-    if (changed !== null && !storage.freed) this.art?.frame(words, this.dots, changed, packed(this.colour("--data")));
+    if (changed !== null && !storage.freed) this.art?.now?.frame(words, this.dots, changed, packed(this.colour("--data")));
     this.canvas.getContext("2d")?.putImageData(image, 0, 0);
     this.frame.classList.toggle("gone", storage.freed);
   }

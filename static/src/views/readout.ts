@@ -8,7 +8,7 @@ import { recordedAt, readValue, exactText, shortDtype } from "../layout/values";
 import { UNNAMED_HOLDERS, type Origin, type State, type StorageNow, type TensorNow } from "../model/state";
 import { element, swatch } from "./badge";
 import { el } from "./dom";
-import type { TileArt } from "./tile-art";
+import type { TilesLater } from "./tiles-later";
 import { pick, type Say } from "./view";
 
 const SUBSCRIPTS = "₀₁₂₃₄₅₆₇₈₉";
@@ -27,7 +27,7 @@ export class Readout {
   constructor(
     private readonly say: Say,
     private readonly marks: ReadonlyMap<number, number>,
-    private readonly art: TileArt | null,
+    private readonly art: TilesLater | null,
   ) {
     this.formula.setAttribute("role", "math");
     this.root.append(this.question, this.formula, this.facts, this.others);
@@ -103,7 +103,7 @@ export class Readout {
       fact("ui.memory.value", change, was.length + now.length > MOST_OF_A_CHANGE ? "changed long" : "changed");
       return;
     }
-    const tile = now === null ? (this.art?.fact(state, storage, byte, say) ?? null) : null;
+    const tile = now === null ? (this.art?.now?.fact(state, storage, byte, say) ?? null) : null;
     if (tile !== null) fact("ui.memory.ofTile", tile[0], tile[1] ? "tile changed" : "tile");
     else {
       const freed = byte + window.itemSize > storage.nbytes;

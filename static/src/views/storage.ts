@@ -20,7 +20,7 @@ import { el } from "./dom";
 import { Pixels } from "./pixels";
 import { Cells } from "./place";
 import { freedText, nameOf, originShort, originText, unnamedHolder } from "./readout";
-import type { TileArt } from "./tile-art";
+import type { TilesLater } from "./tiles-later";
 import { pick, type Say, type View } from "./view";
 
 /** With more places than these in all, cells are drawn smaller: those of one tensor first, then shared ones. */
@@ -46,7 +46,7 @@ interface Whole {
   /** 0, 1 or 2: how small cells are drawn. */
   readonly dense: number;
   readonly say: Say;
-  readonly art: TileArt | null;
+  readonly art: TilesLater | null;
 }
 
 export class StorageView implements View {
@@ -62,7 +62,7 @@ export class StorageView implements View {
 
   constructor(
     /** Draws the tiles of large storages; null where pages must stay light. */
-    private readonly art: TileArt | null = null,
+    private readonly art: TilesLater | null = null,
   ) {}
 
   mount(root: HTMLElement, trace: Trace, say: Say): void {
@@ -87,6 +87,7 @@ export class StorageView implements View {
   show(state: State, focus: Focus): void {
     const looking = lookingAt(state, focus, state.step === 0 ? undefined : this.trace?.steps[state.step - 1]);
     this.shown = [state, focus];
+    if (this.art !== null && this.art.now === null && [...state.storages.values()].some(({ tiles }) => tiles !== null)) this.art.load(() => this.again());
     for (const part of [...this.lanes, ...this.chips]) part.show(state, looking, this.strips);
     const mark = this.trace !== null && looking.storage !== null && isUnobserved(this.trace, state, looking.storage);
     this.detail?.show(state, looking, mark);
@@ -98,6 +99,10 @@ export class StorageView implements View {
 
   settle(): void {
     this.detail?.settle();
+  }
+
+  private again(): void {
+    if (this.shown !== null) this.show(...this.shown);
   }
 
   private toggle(root: HTMLElement): HTMLElement {

@@ -17,6 +17,7 @@ import { el } from "../../views/dom";
 import { nameOf, originText, Readout } from "../../views/readout";
 import { tileOfByte, tileWords } from "../../views/tile";
 import { legendWords, TileArt } from "../../views/tile-art";
+import { TilesLater } from "../../views/tiles-later";
 import { pick, type Say } from "../../views/view";
 import { AddressLine, type Track } from "./address";
 import { Field, type FieldModel } from "./field";
@@ -51,9 +52,11 @@ export class TensorLens implements Lens {
     private readonly say: Say,
     private readonly marks: ReadonlyMap<number, number>,
   ) {
+    const tiles = new TilesLater();
+    tiles.now = new TileArt();
     this.field = new Field(say);
     this.line = new AddressLine(say);
-    this.readout = new Readout(say, marks, new TileArt());
+    this.readout = new Readout(say, marks, tiles);
     const side = el("div", { class: "lens-side" }, el("h3", { class: "visually-hidden" }, say("ui.lens.element")), this.readout.root, this.figures, this.note);
     this.orders = this.orderButtons();
     const head = el("div", { class: "lens-head" }, this.orders, this.dims);
