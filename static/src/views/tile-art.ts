@@ -7,7 +7,7 @@ import { figureText, shadeOf, tileAt, tileChanged, tilesOf, type Tiles } from ".
 import { itemSize } from "../layout/values";
 import type { State, StorageNow } from "../model/state";
 import { el } from "./dom";
-import { meanText, rangeText, tileOfByte, tileWords } from "./tile";
+import { lookedAt, meanText, rangeText, tileOfByte, tileWords } from "./tile";
 import type { Say } from "./view";
 
 /** The dots of a picture. */
@@ -77,8 +77,7 @@ export class TileArt {
 
 /** `Shade: mean of each tile of 63 × 63 cells, from -0.18 to 0.13`. */
 export function legendWords(say: Say, { grid, least, most }: Tiles): string {
-  const sampled = grid.looked_at < grid.cells ? "Sampled" : "";
-  return say(`ui.memory.tiles${sampled}`, { low: figureText(least), high: figureText(most), height: grid.height, width: grid.width, looked: grid.looked_at, cells: grid.cells });
+  return say("ui.memory.tiles", { low: figureText(least), high: figureText(most), height: grid.height, width: grid.width }) + lookedAt(say, grid);
 }
 
 function tileOf(tiles: Tiles, dots: Dots, dot: number): number {

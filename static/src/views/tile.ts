@@ -1,6 +1,7 @@
 /** A tile in words: what is known of the values of a cell that was not recorded itself. */
 import { boxOfTile, figureText, oddIn, tileAt, tileChanged, tilesOf, type Tiles } from "../layout/tiles";
 import { itemSize } from "../layout/values";
+import type { TileGrid } from "../schema/trace.gen";
 import type { State, StorageNow } from "../model/state";
 import type { Say } from "./view";
 
@@ -37,10 +38,15 @@ export function meanText({ tiles, tile, before }: TileOfByte): string {
 /** Where the tile lies and all that is known of it. */
 export function tileWords(say: Say, at: TileOfByte): string {
   const { tiles, tile } = at;
-  const { rows, columns, cells } = boxOfTile(tiles, tile);
+  const { rows, columns } = boxOfTile(tiles, tile);
   const [nan, infinite] = oddIn(tiles, tile);
   const { grid } = tiles;
-  const args = { top: rows[0], bottom: rows[1], left: columns[0], right: columns[1], cells, mean: meanText(at), range: rangeText(tiles, tile) };
+  const args = { top: rows[0], bottom: rows[1], left: columns[0], right: columns[1], mean: meanText(at), range: rangeText(tiles, tile) };
   const odd = nan + infinite > 0 ? ` ${say("ui.memory.tileOdd", { nan, infinite })}` : "";
-  return `${say(grid.looked_at < grid.cells ? "ui.memory.tileSampled" : "ui.memory.tile", args)}${odd}`;
+  return `${say("ui.memory.tile", args)}${odd}${lookedAt(say, grid)}`;
+}
+
+/** That the figures are of a sample; nothing where all cells were looked at. */
+export function lookedAt(say: Say, { looked_at: looked, cells }: TileGrid): string {
+  return looked < cells ? ` ${say("ui.memory.tileLooked", { looked, cells })}` : "";
 }
