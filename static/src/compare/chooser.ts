@@ -4,6 +4,7 @@ import type { Messages } from "../model/messages";
 import { plain, type DeviceChoice, type Program } from "../model/program";
 import { givenPairs } from "../playground/given";
 import { el } from "../views/dom";
+import { sentence } from "../views/sentence";
 import { openSheet } from "../views/sheet";
 import type { Contender } from "./bench";
 
@@ -30,8 +31,8 @@ export interface Before {
 /** Opens the sheet. */
 export function openChooser(messages: Messages, before: Before, choose: (choice: Choice) => void): void {
   const say = messages.text;
-  const option = (words: string, right: Program, { left = before.shown, edit = false, fix = false } = {}): HTMLElement => {
-    const button = el("button", { type: "button", class: "compare-option" }, ...marked(words));
+  const option = (words: string | readonly (Text | HTMLElement)[], right: Program, { left = before.shown, edit = false, fix = false } = {}): HTMLElement => {
+    const button = el("button", { type: "button", class: "compare-option" }, ...(typeof words === "string" ? marked(words) : words));
     button.addEventListener("click", () => {
       dialog.close();
       choose({ left, right: { program: right, trace: null }, edit, fix });
@@ -40,7 +41,7 @@ export function openChooser(messages: Messages, before: Before, choose: (choice:
   };
   const { program } = before.shown;
   const own: HTMLElement[] = [];
-  for (const { kind, source } of before.fixes) own.push(option(say(`ui.compare.fix.${kind}`), { ...program, source }, { fix: true }));
+  for (const { kind, source } of before.fixes) own.push(option(sentence(messages.parts(`ui.compare.fix.${kind}`)), { ...program, source }, { fix: true }));
   if (before.written !== program.source) own.push(option(say("ui.compare.with-edit"), { ...program, source: before.written }));
   own.push(option(say("ui.compare.with-copy"), program, { edit: true }));
   const took = before.shown.trace?.environment.device;
