@@ -4,20 +4,7 @@ import type { Messages } from "../model/messages";
 import type { Player } from "../player";
 import type { Bench, BenchHooks, Contender, Wanted } from "./bench";
 import type { Limits } from "../playground/given";
-import { el } from "../views/dom";
-
-let style: Promise<void> | null = null;
-
-/** The styles of two programs side by side, whose address the page names; without them it still works. */
-function styled(): Promise<void> {
-  style ??= new Promise((done) => {
-    const href = document.querySelector<HTMLMetaElement>('meta[name="compare"]')?.content ?? "";
-    const link = el("link", { rel: "stylesheet", href });
-    for (const event of ["load", "error"]) link.addEventListener(event, () => done());
-    document.head.append(link);
-  });
-  return style;
-}
+import { styled } from "../styles";
 
 export class Comparing {
   private bench: Bench | null = null;
@@ -36,7 +23,7 @@ export class Comparing {
 
   /** Asks what to compare with. */
   async ask(player: Player, shown: Contender, written: string): Promise<void> {
-    const [{ openChooser }] = await Promise.all([import("./chooser"), styled()]);
+    const [{ openChooser }] = await Promise.all([import("./chooser"), styled("compare")]);
     const fixes = player.trace === null ? [] : fixesOf(player.trace);
     openChooser(this.messages, { shown, written, fixes, devices: this.limits.devices, run: this.limits.run }, (choice) => {
       void this.show({ ...choice, row: null }, "push");
@@ -45,7 +32,7 @@ export class Comparing {
 
   /** Shows two programs in place of the one. */
   async show(wanted: Wanted, how: "push" | "stay"): Promise<void> {
-    const [{ Bench }, { linkToPair }] = await Promise.all([import("./bench"), import("../model/pair-link"), styled()]);
+    const [{ Bench }, { linkToPair }] = await Promise.all([import("./bench"), import("../model/pair-link"), styled("compare")]);
     if (how === "push") history.pushState(null, "", await linkToPair(wanted.left.program, wanted.right.program, wanted.row));
     this.close();
     this.bench = new Bench(this.messages, this.limits, wanted, this.hooks);

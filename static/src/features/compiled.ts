@@ -5,6 +5,7 @@
  */
 import { compilationsOf } from "../model/compilations";
 import type { Extra, Feature, Stage } from "../stage";
+import { styled } from "../styles";
 import { el } from "../views/dom";
 import type { CompiledPanel } from "./compiled-panel";
 
@@ -28,6 +29,7 @@ class Switch implements Extra {
     private readonly stage: Stage,
     private readonly graph: HTMLElement,
   ) {
+    void styled("compiled");
     const title = stage.messages.text("ui.compiled.title");
     this.card = el("section", { class: "card player-compiled", "aria-label": title });
     graph.after(this.card);
@@ -49,7 +51,7 @@ class Switch implements Extra {
   }
 
   private async load(): Promise<void> {
-    const { CompiledPanel } = await import("./compiled-panel");
+    const [{ CompiledPanel }] = await Promise.all([import("./compiled-panel"), styled("compiled")]);
     if (this.panel !== null) return;
     this.panel = new CompiledPanel(this.stage, this.buttons("compiled"));
     this.card.replaceChildren(...this.panel.parts);

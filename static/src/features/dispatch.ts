@@ -1,6 +1,7 @@
 /** The way of an op through PyTorch's dispatcher, in a sheet that is loaded when it is first asked for. */
 import type { State } from "../model/state";
 import type { Feature } from "../stage";
+import { styled } from "../styles";
 import { WAY_EVENT } from "../views/view";
 
 /** A player listens for the trace that it shows; an earlier one's listener goes. */
@@ -17,7 +18,7 @@ export const DISPATCH: Feature = (stage) => {
       const op = shown?.ops[(event as CustomEvent<number>).detail];
       const state = shown;
       if (op === undefined || state === null) return;
-      void import("./dispatch-sheet").then(({ openWay }) => openWay(stage, state, op));
+      void Promise.all([import("./dispatch-sheet"), styled("compiled")]).then(([{ openWay }]) => openWay(stage, state, op));
     },
     { signal: controller.signal },
   );

@@ -9,6 +9,7 @@ import { lookingAt, readingsOf } from "../layout/focus";
 import type { Extra, Feature, Stage } from "../stage";
 import type { Focus, State } from "../model/state";
 import { el } from "../views/dom";
+import { styled } from "../styles";
 import { placesOf, type Places } from "./making";
 import type { LensName, LensPanel } from "./lens/panel";
 
@@ -77,7 +78,7 @@ class Lenses implements Extra {
     else opened.set(player, name);
     for (const [lens, button] of this.buttons) button.setAttribute("aria-pressed", String(lens === name));
     if (name !== null && this.panel === null) {
-      const { LensPanel: Panel } = await import("./lens/panel");
+      const [{ LensPanel: Panel }] = await Promise.all([import("./lens/panel"), styled("lens")]);
       this.panel ??= new Panel(this.stage, this.memory, () => this.close());
     }
     this.panel?.open(opened.get(player) ?? null);
