@@ -1,13 +1,14 @@
 /** Charts of the whole run, one key away: `a`. They and their library are loaded when first asked for. */
 import type { State, Focus } from "../model/state";
 import type { Feature } from "../stage";
+import { styled } from "../styles";
 import { el } from "../views/dom";
 
 export const ANALYSE: Feature = (stage) => {
   let shown: { readonly state: State; readonly focus: Focus } | null = null;
   const open = (): void => {
     const now = shown;
-    if (now !== null) void import("./analyse-sheet").then(({ openAnalysis }) => openAnalysis(stage, now.state, now.focus));
+    if (now !== null) void Promise.all([import("./analyse-sheet"), styled("sheets")]).then(([{ openAnalysis }]) => openAnalysis(stage, now.state, now.focus));
   };
   const title = stage.messages.text("ui.help.analyse");
   const button = el("button", { type: "button", class: "small-button tool-button", title, "aria-haspopup": "dialog" });
