@@ -72,6 +72,26 @@ def test_fingers_find_every_control_and_tap_what_a_mouse_hovers(open_page: Open)
     expect(page.locator(".formula")).to_have_attribute("aria-label", re.compile(r"= S1\[6\]"))
 
 
+def test_nothing_is_for_a_mouse_alone(open_page: Open) -> None:
+    page = open_page(PAGE, width=390, height=844, has_touch=True, is_mobile=True)
+    page.locator(".control-next").tap()
+    expect(page.locator(".position")).to_have_text("Step 8 of 9")
+    page.locator(".line-number").nth(5).tap()
+    expect(page.locator(".position")).to_have_text("Step 6 of 9")
+    # What a hover would show, a tap shows: the readout of a cell, and the details of a node.
+    page.get_by_role("gridcell").nth(5).tap()
+    expect(page.locator(".where .readout-title")).to_contain_text("live?")
+    node = page.locator(".graph .node-title").first
+    node.scroll_into_view_if_needed()
+    node.tap()
+    expect(page.locator(".node-details")).to_be_visible()
+    # One finger over the timeline and the code scrolls the page: nothing takes that from it.
+    taken = page.locator(".code-body, .memory .stage, .changes-body").evaluate_all(
+        "all => all.map(each => getComputedStyle(each).touchAction).filter(each => each === 'none')"
+    )
+    assert taken == []
+
+
 def test_paper_shows_the_step_on_white_and_nothing_to_press(open_page: Open) -> None:
     page = open_page(PAGE, width=794, height=1123, theme="dark")
     page.emulate_media(media="print")
@@ -92,6 +112,22 @@ def test_forced_colours_mark_by_borders_what_grounds_marked(open_page: Open) -> 
     pressed = page.locator(".segments button[aria-pressed=true]").first
     assert pressed.evaluate("each => parseFloat(getComputedStyle(each).borderTopWidth)") == 2
     assert page.locator(".lamp-data").first.evaluate("each => getComputedStyle(each).fill") != "rgb(0, 0, 0)"
+
+
+def test_forced_colours_lose_no_mark(open_page: Open) -> None:
+    page = open_page(PAGE)
+    page.emulate_media(forced_colors="active")
+    page.locator(".control-next").evaluate("each => each.focus({ focusVisible: true })")
+    outline = page.locator(".control-next").evaluate("each => getComputedStyle(each).outlineStyle")
+    assert outline == "solid"
+    for edge in (".card", ".control-next", ".edit-button", ".share-button"):
+        width = page.locator(edge).first.evaluate("each => parseFloat(getComputedStyle(each).borderTopWidth)")
+        assert width >= 1, edge
+    # Coverage bars, views and layers are told by colour and shape: they keep theirs.
+    kept = page.locator(".lamp, .memory .cell, .swatch").evaluate_all(
+        "all => all.map(each => getComputedStyle(each).forcedColorAdjust).filter(each => each !== 'none')"
+    )
+    assert kept == []
 
 
 def test_the_keyboard_goes_over_the_page_from_top_to_bottom_and_is_never_lost(open_page: Open) -> None:
