@@ -46,6 +46,7 @@ class CompactLife implements Extra {
     this.pointed ||= focus.storage !== null || focus.tensor !== null;
     const followed = this.pointed ? focus : { ...focus, storage: lookingAt(state, focus, this.stage.trace.steps[state.step - 1]).storage };
     this.row.show(state, followed);
+    this.name();
     if (this.words.hidden) return;
     const words = this.row.words();
     if (words !== this.said) this.words.textContent = this.said = words;
@@ -56,6 +57,12 @@ class CompactLife implements Extra {
     else if (key === ".") this.row.go("next");
     else return false;
     return true;
+  }
+
+  /** Named by the label that is seen, and what it opens. */
+  private name(): void {
+    const name = `${this.row.badge.textContent} ${this.opener.title}`.trim();
+    if (this.opener.ariaLabel !== name) this.opener.ariaLabel = name;
   }
 
   private open(on: boolean): void {

@@ -60,7 +60,9 @@ export function fxList({ graph }: DrawnGraph, lines: readonly string[], say: Say
 
 function nodeButton(node: FxNode, lines: readonly string[], say: Say): HTMLButtonElement {
   const words = [codeOf(node), resultOf(node), placeOf(node, say)].filter(Boolean).join(say("list.pause"));
-  const button = el("button", { type: "button", class: `fx-node fx-${node.op.replace("_", "-")}`, title: words, "aria-label": words });
+  // Called what is seen on it as well.
+  const label = words.includes(titleOf(node)) ? words : `${titleOf(node)}: ${words}`;
+  const button = el("button", { type: "button", class: `fx-node fx-${node.op.replace("_", "-")}`, title: words, "aria-label": label });
   const range = node.line === null ? null : lineRange(lines, node.line);
   for (const name of ["pointerenter", "focus", "click"]) button.addEventListener(name, () => pointAt(button, range));
   for (const name of ["pointerleave", "blur"]) button.addEventListener(name, () => pointAt(button, null));
