@@ -54,7 +54,7 @@ class Lenses implements Extra {
     }
     header.querySelector(".space")?.after(group);
     const large = [...memory.querySelectorAll<HTMLElement>(".place-pixels")];
-    if (large.length > 0) void import("./lens/large").then(({ watchLarge }) => watchLarge(memory, large, say, (near) => void this.zoom(near)));
+    if (large.length > 0) void Promise.all([import("./lens/large"), styled("lens")]).then(([{ watchLarge }]) => watchLarge(memory, large, say, (near) => void this.zoom(near)));
     const before = opened.get(stage.player);
     if (before !== undefined) void this.open(before);
   }
