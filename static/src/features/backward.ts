@@ -10,7 +10,7 @@ import type { State } from "../model/state";
 import type { Extra, Feature, Stage } from "../stage";
 import type { AutogradView, EdgePicture } from "../views/autograd";
 import { tuple } from "../views/badge";
-import { el } from "../views/dom";
+import { el, set, write } from "../views/dom";
 import { signIcon } from "../views/icons";
 import { goTo, pick } from "../views/view";
 import { EdgeLabels, gradientsAlong } from "./edge-labels";
@@ -59,6 +59,8 @@ class BackwardBar implements Extra {
     const controls = el("div", { class: "turn-controls" }, this.previous, this.position, this.next, this.play);
     this.bar = el("div", { class: "turns", role: "group", "aria-label": this.say("ui.backward.title") }, controls, this.words);
     frame.after(this.bar);
+    frame.closest(".graph")?.classList.add("with-turns");
+    frame.closest(".player-figures")?.classList.add("with-turns");
     let count = 0;
     this.ends = stage.trace.steps.map(({ events }) => (count += events.length));
   }
@@ -194,10 +196,10 @@ class BackwardBar implements Extra {
     const { at, turns } = this;
     const turn = turns[at - 1];
     this.bar.classList.toggle("without", turns.length === 0);
-    this.position.textContent = turns.length === 0 ? "–" : this.say("ui.backward.of", { n: at, all: turns.length });
-    this.previous.setAttribute("aria-disabled", String(at === 0));
-    this.next.setAttribute("aria-disabled", String(at === turns.length));
-    this.play.setAttribute("aria-disabled", String(turns.length === 0));
+    write(this.position, turns.length === 0 ? "–" : this.say("ui.backward.of", { n: at, all: turns.length }));
+    set(this.previous, "aria-disabled", String(at === 0));
+    set(this.next, "aria-disabled", String(at === turns.length));
+    set(this.play, "aria-disabled", String(turns.length === 0));
     if (turns.length === 0) {
       this.words.replaceChildren(this.wayTo(state));
       return;

@@ -6,7 +6,7 @@ import { functionsOf, hasCalls, stackOf, stepInto, stepOut, stepOver, type Stack
 import type { State } from "../model/state";
 import type { Extra, Feature, Stage } from "../stage";
 import { tuple } from "../views/badge";
-import { el, svg } from "../views/dom";
+import { el, renew, set, svg } from "../views/dom";
 import { goTo, pick } from "../views/view";
 
 const WAYS = ["into", "over", "out"] as const;
@@ -49,10 +49,13 @@ class Calls implements Extra {
   show(state: State): void {
     this.step = state.step;
     const stack = stackOf(this.stage.trace, this.stage.outline, state.step, this.functions);
-    this.trail.replaceChildren(...stack.map((frame, index) => this.frame(frame, stack[index + 1])));
+    const frames = stack.map((frame, index) => this.frame(frame, stack[index + 1]));
+    // Frames that are calling have a button each.
+    if (frames.length > 1) this.trail.replaceChildren(...frames);
+    else renew(this.trail, ...frames);
     this.locals.replaceChildren(...this.local(state));
     this.locals.hidden = this.locals.children.length === 0;
-    for (const [way, button] of this.buttons) button.setAttribute("aria-disabled", String(FIND[way](this.stage.outline, state.step) === null));
+    for (const [way, button] of this.buttons) set(button, "aria-disabled", String(FIND[way](this.stage.outline, state.step) === null));
   }
 
   /** The innermost frame is seen, whatever there is room for. */

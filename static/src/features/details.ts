@@ -52,7 +52,7 @@ class Details implements Extra {
 
   show(state: State): void {
     this.state = state;
-    for (const box of this.graph.boxes) {
+    for (const box of this.hooks.size === 0 ? [] : this.graph.boxes) {
       const node = state.nodes.get(box.drawing.node);
       box.root.toggleAttribute("data-hooked", node !== undefined && this.hooksOf(node, state).length > 0);
     }
@@ -72,6 +72,7 @@ class Details implements Extra {
     this.node = node;
     this.panel.hidden = false;
     if (this.words === null) void this.load();
+    this.panel.parentElement?.classList.add("with-details");
     if (this.state !== null) this.write(node, this.state);
     const box = this.graph.boxes.find(({ drawing }) => drawing.node === node);
     // Once the picture's window has got narrower.
@@ -92,6 +93,7 @@ class Details implements Extra {
   private close(): void {
     this.node = null;
     this.panel.hidden = true;
+    this.panel.parentElement?.classList.remove("with-details");
     this.opener?.focus();
   }
 

@@ -10,7 +10,7 @@ import { Ladders, type Rung } from "../model/ladder";
 import { stepOfLine } from "../model/outline";
 import type { State } from "../model/state";
 import type { Extra, Feature, Stage } from "../stage";
-import { el } from "../views/dom";
+import { el, set } from "../views/dom";
 import { keptRows, MOST_OPS, Rungs } from "./rungs";
 
 /** Pixels, as the stylesheet has them. */
@@ -69,7 +69,7 @@ class LadderFeature implements Extra {
   show(state: State): void {
     this.state = state;
     const current = this.stage.outline.steps[state.step - 1]?.line;
-    for (const [line, { chevron }] of this.lines) chevron.tabIndex = line === current || this.open.has(line) ? 0 : -1;
+    for (const [line, { chevron }] of this.lines) set(chevron, "tabindex", line === current || this.open.has(line) ? "0" : "-1");
     for (const line of this.open) this.fill(line);
   }
 
@@ -122,6 +122,8 @@ class LadderFeature implements Extra {
 
   private set(line: number, { chevron, box }: Opened, on: boolean): void {
     box.hidden = !on;
+    // Its rungs are as wide as the window of the code, for which the browser lays the code out by itself.
+    this.stage.player.codeBody.classList.toggle("has-ladders", this.open.size > 0);
     chevron.setAttribute("aria-expanded", String(on));
     chevron.tabIndex = on || line === this.stage.player.currentLine ? 0 : -1;
     if (on) this.reserve(line, box);

@@ -10,7 +10,7 @@ import { Executions } from "../model/executions";
 import { nextExecution, type Outline } from "../model/outline";
 import { LAYERS, type Layer, type State } from "../model/state";
 import type { SourceRange, Trace } from "../schema/trace.gen";
-import { el } from "./dom";
+import { el, write } from "./dom";
 import { layerIcon } from "./icons";
 import { goTo, type Say, type View } from "./view";
 
@@ -145,7 +145,7 @@ export class CodeView implements View {
     count?.style.setProperty("min-width", `${2 * String(times).length + 0.6}ch`);
     let lampRow: HTMLElement | null = null;
     if (layers.length > 0 || often) {
-      lampRow = el("span", { class: "lamps", role: "img" }, count);
+      lampRow = el("span", { class: often ? "lamps counted" : "lamps", role: "img" }, count);
       for (const layer of layers.length > 0 ? LAYERS : []) {
         const lamp = layers.includes(layer) ? layerIcon(layer) : el("span", { class: "lamp-off" });
         if (layers.includes(layer)) lamps.set(layer, lamp);
@@ -191,7 +191,7 @@ export class CodeView implements View {
       return when === null ? name : this.say(when, { layer: name });
     });
     if (line.count !== null && shown !== null) {
-      line.count.textContent = `${shown.pass}/${shown.of}`;
+      write(line.count, `${shown.pass}/${shown.of}`);
       words.unshift(this.say("ui.code.execution", { pass: shown.pass, of: shown.of }));
     }
     const said = words.join(this.say("list.comma"));

@@ -66,6 +66,7 @@ export class Detail {
     const size = this.say("ui.memory.bytes", { n: storage.nbytes });
     this.title.replaceChildren(badge, this.say("ui.memory.lookingAt", { storage: `S${storage.id}` }), el("span", { class: "mute" }, size));
     if (unobserved) this.title.append(el("span", { class: "unobserved" }, this.say("ui.memory.unobserved")));
+    this.title.classList.toggle("marked", unobserved);
     this.writeTable(tensors, looking.tensor);
     this.writeTraits(tensors);
     this.readout.show(state, storage, looking);

@@ -29,6 +29,7 @@ export class DevicesView implements View {
     this.simulated = trace.environment.simulated;
     this.peak = Math.max(1, ...trace.steps.flatMap((step) => Object.values(step.peak_bytes)));
     root.classList.add("devices");
+    root.parentElement?.classList.add("with-devices");
     root.classList.toggle("one-device", this.lanes.length === 1);
     root.replaceChildren(el("header", {}, el("h2", {}, say("ui.devices.title")), this.total), this.body);
   }

@@ -35,3 +35,29 @@ export function svg<K extends keyof SVGElementTagNameMap>(
 ): SVGElementTagNameMap[K] {
   return fill(document.createElementNS(SVG, tag) as SVGElementTagNameMap[K], attributes, children);
 }
+
+/** Gives an element a text, unless it has it: even the same text again would be laid out again. */
+export function write(element: Element, text: string): void {
+  if (element.textContent !== text) element.textContent = text;
+}
+
+/** Sets an attribute, unless it has that value; null takes it away. */
+export function set(element: Element, name: string, value: string | null): void {
+  if (element.getAttribute(name) === value) return;
+  if (value === null) element.removeAttribute(name);
+  else element.setAttribute(name, value);
+}
+
+/**
+ * Gives a parent these children, and leaves alone those that are the same: the browser styles and lays out again
+ * only what changed. Not for children with listeners, which cannot be compared.
+ */
+export function renew(parent: Element, ...children: readonly Child[]): void {
+  const next = children.filter((child) => child !== null).map((child) => (child instanceof Node ? child : document.createTextNode(child)));
+  next.forEach((child, index) => {
+    const old = parent.childNodes[index];
+    if (old === undefined) parent.append(child);
+    else if (!old.isEqualNode(child)) old.replaceWith(child);
+  });
+  while (parent.childNodes.length > next.length) parent.lastChild?.remove();
+}

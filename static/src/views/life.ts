@@ -13,7 +13,7 @@ import type { Outline } from "../model/outline";
 import type { Focus, State } from "../model/state";
 import type { Trace } from "../schema/trace.gen";
 import { markClass, storageBadge } from "./badge";
-import { el, svg } from "./dom";
+import { el, set, svg } from "./dom";
 import { signIcon } from "./icons";
 import { goTo, pick, type Say } from "./view";
 
@@ -65,7 +65,7 @@ export class LifeRow {
     }
     for (const way of ["previous", "next"] as const) {
       const to = this.life === null ? null : writeFrom(this.life, this.step, way);
-      this.buttons[way].setAttribute("aria-disabled", String(to === null));
+      set(this.buttons[way], "aria-disabled", String(to === null));
     }
   }
 

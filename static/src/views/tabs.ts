@@ -7,7 +7,7 @@ import { pieceOf, type Outline, type StepOutline } from "../model/outline";
 import type { ApiNow, OpNow, State } from "../model/state";
 import type { SourceRange, Trace } from "../schema/trace.gen";
 import { Changes } from "./changes";
-import { el } from "./dom";
+import { el, renew, set, write } from "./dom";
 import { pointAt, showWay, type View } from "./view";
 import { waysFrom } from "./ways";
 
@@ -22,6 +22,10 @@ export class TabsView implements View {
   private changes: Changes | null = null;
   private state: State | null = null;
   private tab: Tab = "changed";
+  /** Another step or tab is shown than before. */
+  private turned = false;
+  /** Kept, because asking while views are changing would make the browser lay out the page. */
+  private scrolled = false;
   private readonly title = el("h2", { class: "changes-title" });
   private readonly body = el("div", { class: "changes-body", role: "tabpanel", tabindex: 0 });
   private readonly tabs = new Map<Tab, HTMLButtonElement>();
@@ -42,21 +46,33 @@ export class TabsView implements View {
       list.append(button);
     }
     list.addEventListener("keydown", (event) => this.moveTab(event));
+    this.body.addEventListener("scroll", () => (this.scrolled = this.body.scrollTop > 0), { passive: true });
     root.replaceChildren(el("header", {}, this.title, list), this.body, this.changes.live);
   }
 
   show(state: State): void {
+    this.turned ||= state.step !== this.state?.step;
     this.state = state;
-    this.title.replaceChildren(...this.heading(this.outline.steps[state.step - 1]));
+    renew(this.title, ...this.heading(this.outline.steps[state.step - 1]));
     for (const [tab, button] of this.tabs) {
       const count = tab === "ops" ? state.ops.length + state.apiCalls.length : 0;
-      button.textContent = this.messages.text(`ui.changes.${tab}`, { count });
-      button.setAttribute("aria-selected", String(tab === this.tab));
-      button.tabIndex = tab === this.tab ? 0 : -1;
+      write(button, this.messages.text(`ui.changes.${tab}`, { count }));
+      set(button, "aria-selected", String(tab === this.tab));
+      set(button, "tabindex", tab === this.tab ? "0" : "-1");
     }
-    this.body.scrollTop = 0;
-    this.body.replaceChildren(this.content(state));
+    const content = this.content(state);
+    const old = this.body.firstElementChild;
+    const plain = old?.className === "changes" && content.className === "changes" && content.querySelector("button") === null;
+    // Of rows of changes those that say the same stay.
+    if (plain) renew(old, ...content.children);
+    else this.body.replaceChildren(content);
     this.changes?.speak(state.step);
+  }
+
+  /** What is new is read from its beginning. */
+  settle(): void {
+    if (this.turned && this.scrolled) this.body.scrollTop = 0;
+    this.turned = false;
   }
 
   private content(state: State): HTMLElement {
@@ -185,8 +201,10 @@ export class TabsView implements View {
   }
 
   private choose(tab: Tab): void {
+    this.turned = true;
     this.tab = tab;
     if (this.state !== null) this.show(this.state);
+    this.settle();
   }
 
   private moveTab(event: KeyboardEvent): void {

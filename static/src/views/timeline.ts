@@ -16,7 +16,7 @@ import type { Outline, StepOutline } from "../model/outline";
 import { LAYERS, type Focus, type State } from "../model/state";
 import type { Trace } from "../schema/trace.gen";
 import { Courses } from "./courses";
-import { el, svg, type Attributes } from "./dom";
+import { el, svg, write, type Attributes } from "./dom";
 import { layerIcon } from "./icons";
 import { Ledger } from "./ledger";
 import { LifeRow } from "./life";
@@ -110,7 +110,8 @@ export class TimelineView extends StepsView {
     const devices = [...state.alive].map(([device, bytes]) => {
       return this.messages.text("ui.timeline.device", { device, bytes });
     });
-    this.usage.title = this.usage.textContent = this.messages.text("ui.timeline.usage", { devices: devices.join(" · ") || formatBytes(0) });
+    this.usage.title = this.messages.text("ui.timeline.usage", { devices: devices.join(" · ") || formatBytes(0) });
+    write(this.usage, this.usage.title);
     if (this.read === null || this.focus === null) return;
     this.read.life.show(state, this.focus);
     if (this.open) this.list();

@@ -1,7 +1,7 @@
 /** The controls of a page: those of all players, to the ends, and going on by itself, as quick as the reader likes. */
 import type { Messages } from "../model/messages";
 import { Controls, PLAY_EVENT } from "./controls";
-import { el } from "./dom";
+import { el, set } from "./dom";
 import { signIcon } from "./icons";
 
 const SPEEDS = [0.5, 1, 2, 4];
@@ -10,6 +10,7 @@ const KEPT = "play-speed";
 
 export class Transport extends Controls {
   private readonly play = el("button", { type: "button", class: "control control-play" });
+  private playing: boolean | null = null;
 
   constructor(messages: Messages) {
     super(messages);
@@ -22,9 +23,11 @@ export class Transport extends Controls {
   override show(step: number, steps: number, playing: boolean): void {
     super.show(step, steps, playing);
     this.position.textContent = this.messages.text("ui.step.of", { step, steps });
+    if (playing === this.playing) return;
+    this.playing = playing;
     const word = this.messages.text(playing ? "ui.controls.pause" : "ui.controls.play");
     this.play.replaceChildren(signIcon(playing ? "pause" : "play"));
-    this.play.setAttribute("aria-label", word);
+    set(this.play, "aria-label", word);
     this.play.title = word;
   }
 

@@ -58,6 +58,7 @@ export class LensPanel {
     this.name = name;
     this.root.hidden = name === null;
     this.memory.classList.toggle("lensed", name !== null);
+    this.memory.parentElement?.classList.toggle("with-lens", name !== null);
     if (name === null) return;
     const lens = this.made.get(name) ?? this.make(name);
     this.made.set(name, lens);
