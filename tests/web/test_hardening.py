@@ -11,6 +11,7 @@ from tensor_anatomy.web.bounds import ADDRESS_BYTES, HEADER_BYTES
 
 HTML = {"accept": "text/html"}
 SAMPLES = {
+    "language": "en",
     "slug": "one-storage",
     "question": "transpose",
     "key": "one-storage.slice",

@@ -1,5 +1,5 @@
 /** Colours of the page for a canvas, and how a cell of a field is painted with them. */
-import type { FieldCell, FieldModel } from "./field";
+import type { FieldCell, FieldModel } from "./field-model";
 
 /** The colours of the page, asked for once a drawing. */
 export class Ink {

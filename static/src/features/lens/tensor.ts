@@ -20,7 +20,8 @@ import { legendWords, TileArt } from "../../views/tile-art";
 import { TilesLater } from "../../views/tiles-later";
 import { pick, type Say } from "../../views/view";
 import { AddressLine, type Track } from "./address";
-import { Field, type FieldModel } from "./field";
+import { Field } from "./field";
+import type { FieldModel } from "./field-model";
 import { Known } from "./known";
 import type { Lens, Scene } from "./scene";
 
