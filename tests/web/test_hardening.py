@@ -18,7 +18,7 @@ SAMPLES = {
     "file_name": "one-storage.slice.json",
 }
 METHODS = ("GET", "POST", "OPTIONS", "BREW")
-SHARED = ("/static/", "/traces/", "/oembed")
+SHARED = ("/static/", "/traces/", "/oembed", "/embed/v1/words/")
 
 
 def addresses(app: Any) -> list[str]:
