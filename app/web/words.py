@@ -102,7 +102,6 @@ _ENDS = {
     "stopped",
     "time-limit",
 }
-_OF_EFFECTS = {"ui.graph.plain", "ui.memory.unobserved", "ui.outcome.observed"}
 _OF_RUNS_CUT_SHORT = {"busiest", "crashed-line", "kept"}
 
 
@@ -123,6 +122,7 @@ def words_of_figures(language: Language) -> dict[str, str]:
 def words_of_recording(trace: Trace, language: Language) -> dict[str, str]:
     """The messages that a player of this trace, and of no other, can show."""
     said = {*_sentences(trace), *_traits(trace)}
+    unsaid = set(_unsaid(trace))
     return {
         id: text
         for id, text in words_of_pages(language).items()
@@ -131,8 +131,7 @@ def words_of_recording(trace: Trace, language: Language) -> dict[str, str]:
             id.startswith(("ui.", "list.", "origin."))
             and not id.startswith(_FOR_PROGRAMS_NOT_RUN_YET)
             and not _is_of_another_end(id, trace.outcome)
-            and not (id in _OF_EFFECTS and not trace.observer_effects)
-            and not (id == "ui.graph.omitted" and (trace.graph is None or trace.graph.omitted == 0))
+            and id not in unsaid
         )
     }
 
@@ -144,6 +143,29 @@ def _is_of_another_end(id: str, outcome: Outcome) -> bool:
     if end in _OF_RUNS_CUT_SHORT:
         return outcome.kind in ("finished", "raised")
     return end in _ENDS and end not in (outcome.kind, outcome.reason)
+
+
+def _unsaid(trace: Trace) -> Iterator[str]:
+    """What is never said of a trace like this one."""
+    events = [event for step in trace.steps for event in step.events]
+    devices = {event.device for event in events if event.kind == "storage"}
+    if not trace.observer_effects:
+        yield from ("ui.graph.plain", "ui.memory.unobserved", "ui.outcome.observed")
+    if trace.graph is None or trace.graph.omitted == 0:
+        yield "ui.graph.omitted"
+    if trace.graph is not None:
+        yield "ui.graph.none"
+    if len(devices) < 2:
+        yield "ui.memory.willCopy"
+    if "meta" not in devices:
+        yield from ("ui.memory.metaLane", "ui.memory.metaValue")
+    if all(view.layout == "torch.strided" for view in trace.views):
+        yield "ui.memory.noStorage"
+    summaries = [event.summary for event in events if event.kind == "values" and event.summary is not None]
+    if all(summary.looked_at == summary.elements for summary in summaries):
+        yield "ui.memory.sampled"
+    if not summaries:
+        yield "ui.memory.summary"
 
 
 def _traits(trace: Trace) -> Iterator[str]:

@@ -7,6 +7,7 @@ from html import unescape
 from urllib.parse import parse_qs, urlsplit
 
 import pytest
+from tensor_anatomy.web.words import words_of_recording
 
 EMBED = "/embed/v1/one-storage.slice"
 
@@ -207,3 +208,14 @@ def words_of(page: str) -> str:
     found = re.search(r'id="messages">(.*?)</script>', page)
     assert found
     return found[1]
+
+
+async def test_an_embed_carries_what_is_said_of_several_devices_only_where_there_are_several(catalog):
+    ids = {
+        key: words_of_recording(catalog.recordings.read(catalog.program(key)), "en").keys()
+        for key in ("pairs.to-device-left", "examples.mlp")
+    }
+    assert "ui.memory.willCopy" in ids["pairs.to-device-left"]
+    assert "ui.memory.willCopy" not in ids["examples.mlp"]
+    assert "ui.graph.none" in ids["pairs.to-device-left"]
+    assert "ui.graph.none" not in ids["examples.mlp"]

@@ -228,25 +228,29 @@ function gradientsFlowed(state: State): ReadonlySet<number> {
   const ran = new Set(state.ops.flatMap((op) => op.node ?? []));
   const flowed = new Set<number>();
   if (ran.size === 0) return flowed;
+  const next = (id: number): number[] => state.nodes.get(id)?.nextFunctions.flatMap(([to]) => to ?? []) ?? [];
+  const starts = [...state.nodes].flatMap(([id, { name }]) => (ran.has(name) ? [id] : []));
+  // What a node leads to comes before it; a chain may be deeper than calls can be nested.
   const arrives = new Map<number, boolean>();
-  const reaches = (id: number): boolean => {
-    const known = arrives.get(id);
-    if (known !== undefined) return known;
+  const met = new Set<number>();
+  for (const waiting = [...starts]; waiting.length > 0; ) {
+    const id = waiting.at(-1) ?? 0;
+    const ahead = met.has(id) ? [] : next(id).filter((to) => !met.has(to));
+    met.add(id);
+    waiting.push(...ahead);
+    if (ahead.length > 0) continue;
+    waiting.pop();
     const node = state.nodes.get(id);
-    if (node === undefined) return false;
-    arrives.set(id, false);
-    const leaf = node.variable === null ? undefined : state.tensors.get(node.variable);
-    const targets = node.nextFunctions.map(([next]) => next !== null && reaches(next));
-    const found = leaf === undefined ? ran.has(node.name) || targets.includes(true) : leaf.grad !== null;
-    arrives.set(id, found);
-    return found;
-  };
-  const pass = (id: number): void => {
-    if (flowed.has(id) || !reaches(id)) return;
+    const leaf = node?.variable == null ? undefined : state.tensors.get(node.variable);
+    const found = leaf === undefined ? node !== undefined && (ran.has(node.name) || next(id).some((to) => arrives.get(to))) : leaf.grad !== null;
+    if (!arrives.has(id)) arrives.set(id, found);
+  }
+  for (const waiting = starts; waiting.length > 0; ) {
+    const id = waiting.pop() ?? 0;
+    if (flowed.has(id) || arrives.get(id) !== true) continue;
     flowed.add(id);
-    for (const [next] of state.nodes.get(id)?.nextFunctions ?? []) if (next !== null) pass(next);
-  };
-  for (const [id, node] of state.nodes) if (ran.has(node.name)) pass(id);
+    waiting.push(...next(id));
+  }
   return flowed;
 }
 

@@ -38,15 +38,16 @@ export class Cells {
   private state: State | null = null;
   private looking: Looking | null = null;
   private resting = 0;
+  private pulses: Animation[] = [];
 
   constructor(
     private readonly place: Place,
-    private readonly storage: number,
-    private readonly as: ReadAs | null,
+    private storage: number,
+    private as: ReadAs | null,
     private readonly marks: ReadonlyMap<number, number>,
     private readonly say: Say,
     nbytes: number,
-    private readonly address: string,
+    private address: string,
     dense: number,
   ) {
     this.count = Math.floor(nbytes / place.cellSize);
@@ -54,8 +55,19 @@ export class Cells {
     const { width, gap, font } = this.box;
     this.measures = stripMeasures(this.count, (width + gap) * place.grid.columns - gap, width, font);
     this.grid = this.buildGrid();
+    this.name();
     this.root = el("div", { class: `cells cells-${place.kind}` }, this.grid);
     this.listen(this.grid, this.cells, place.grid.columns);
+  }
+
+  /** Show another storage of as many cells, which stands in the place now; false if it has more or fewer. */
+  become(storage: number, as: ReadAs | null, nbytes: number, address: string): boolean {
+    if (Math.floor(nbytes / this.place.cellSize) !== this.count) return false;
+    this.strip?.root.remove();
+    this.strip = null;
+    [this.storage, this.as, this.address, this.painted] = [storage, as, address, ""];
+    this.name();
+    return true;
   }
 
   /** Width and height of the cells, as grid or as strip. */
@@ -91,7 +103,7 @@ export class Cells {
   private buildGrid(): HTMLElement {
     const { grid } = this.place;
     const { width, height, gap, font, numbered } = this.box;
-    const root = el("div", { class: "grid", role: "grid", "aria-label": this.say("ui.memory.gridLabel", { storage: `S${this.storage}` }) });
+    const root = el("div", { class: "grid", role: "grid" });
     root.style.setProperty("--w", `${width}px`);
     root.style.setProperty("--h", `${height}px`);
     root.style.setProperty("--gap", `${gap}px`);
@@ -111,6 +123,10 @@ export class Cells {
     return root;
   }
 
+  private name(): void {
+    this.grid.setAttribute("aria-label", this.say("ui.memory.gridLabel", { storage: `S${this.storage}` }));
+  }
+
   private addStrip(): void {
     this.strip = new Strip(this.measures, this.storage, this.place.cellSize, this.address, this.say);
     this.root.append(this.strip.root);
@@ -128,6 +144,7 @@ export class Cells {
     const litClass = lit === null ? "" : ` on ${markClass(this.marks.get(lit.id) ?? 0)}`;
     const { bytes } = storage;
     const present = Math.floor(storage.nbytes / cellSize);
+    const changed: HTMLElement[] = [];
     for (let cell = 0; cell < this.count; cell++) {
       const value = bytes === null || this.as === null ? null : readValue(bytes, cell * cellSize, this.as);
       const was = before === undefined || before === null || this.as === null ? value : readValue(before, cell * cellSize, this.as);
@@ -146,8 +163,12 @@ export class Cells {
       const unread = read || tensors.length === 0 || storage.freed ? "" : " unread";
       const state = storage.freed || cell >= present ? " gone" : "";
       const shared = marks.length > 1 ? bars : "";
-      this.dress(cell, `${on ? litClass : ""}${shared}${hot ? " hot" : ""}${unread}${state}`, this.textOf(value, storage), more, hot);
+      this.dress(cell, `${on ? litClass : ""}${shared}${hot ? " hot" : ""}${unread}${state}`, this.textOf(value, storage), more);
+      const box = this.cells[cell];
+      if (hot && box !== undefined) changed.push(box);
     }
+    for (const pulse of this.pulses) pulse.cancel();
+    this.pulses = pulses(changed.length === this.count ? [this.grid] : changed);
   }
 
   private textOf(value: Value, storage: StorageNow): string {
@@ -157,11 +178,10 @@ export class Cells {
     return text.length <= this.box.room ? text : "…";
   }
 
-  private dress(cell: number, className: string, text: string, more: string, hot: boolean): void {
+  private dress(cell: number, className: string, text: string, more: string): void {
     const box = this.cells[cell];
     const value = this.values[cell];
     if (box === undefined || value === undefined) return;
-    if (hot) pulse(box);
     const ring = cell === this.ring ? " ring" : "";
     const dressed = `${className}${ring}|${text}|${more}`;
     if (this.dressed[cell] === dressed) return;
@@ -225,7 +245,7 @@ export class Cells {
   }
 }
 
-function pulse(box: HTMLElement): void {
-  if (matchMedia("(prefers-reduced-motion: reduce)").matches) return;
-  box.animate([{ opacity: 0.25 }, { opacity: 1 }], { duration: 300, iterations: 2, easing: "ease-out" });
+function pulses(boxes: readonly HTMLElement[]): Animation[] {
+  if (matchMedia("(prefers-reduced-motion: reduce)").matches) return [];
+  return boxes.map((box) => box.animate([{ opacity: 0.25 }, { opacity: 1 }], { duration: 300, iterations: 2, easing: "ease-out" }));
 }

@@ -235,7 +235,7 @@ class PlacePicture {
     const { first, nbytes, id } = life;
     this.occupant = life;
     const as: ReadAs | null = first === null ? null : { dtype: first.dtype, is_conj: false, is_neg: false };
-    if (this.place.kind === "chip") return;
+    if (this.place.kind === "chip" || (this.cells instanceof Cells && this.cells.become(id, as, nbytes, address))) return;
     this.cells =
       this.place.kind === "pixels"
         ? new Pixels(this.place, id, as, marks, say, this.whole.art)
