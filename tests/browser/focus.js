@@ -1,8 +1,10 @@
-// Where the focus is: the part it is in, its box on the page, and whether it is seen.
+// Where the focus is: which stop, the part it is in, its box on the page, and whether it is seen.
 () => {
   let here = document.activeElement;
   while (here?.shadowRoot?.activeElement) here = here.shadowRoot.activeElement;
   if (here === null || here === document.body) return null;
+  const stops = (window.stops ??= new Map());
+  if (!stops.has(here)) stops.set(here, stops.size);
   const { left, top, width, height } = here.getBoundingClientRect();
   let [ring, one] = [getComputedStyle(here), here];
   const drawn = style => style.outlineStyle !== 'none' && parseFloat(style.outlineWidth) >= 2;
@@ -17,6 +19,7 @@
     '.player-timeline', '.outcome', '.site-header', 'main', 'footer'];
   const part = parts.find(each => here.closest(each) !== null) ?? '';
   return {
+    id: stops.get(here),
     name: `${here.tagName.toLowerCase()}.${here.className}`,
     part: part.replace('.', ''),
     box: [left + scrollX, top + scrollY, width, height],

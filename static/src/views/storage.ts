@@ -53,6 +53,7 @@ export class StorageView implements View {
   private readonly lanes: LanePicture[] = [];
   private chips: PlacePicture[] = [];
   private readonly loose = el("ul", { class: "loose" });
+  private readonly stage = el("div", { class: "stage" });
   private readonly count = el("span", { class: "small mute" });
   private detail: Detail | null = null;
   private trace: Trace | null = null;
@@ -78,8 +79,8 @@ export class StorageView implements View {
     const dtypes = new Map(lives.storages.map(({ id, first }) => [id, first?.dtype ?? ""]));
     this.detail = new Detail(say, marks, whole.colours, dtypes, keptFor(lives), this.art);
     this.chips = lanes.flatMap((lane) => lane.chips.map((chip) => new PlacePicture(chip, whole)));
-    const stage = el("div", { class: "stage" }, ...this.lanes.map((lane) => lane.root), this.unnamed(), this.loose);
-    const body = el("div", { class: "memory-body" }, stage, this.detail.root);
+    this.stage.replaceChildren(...this.lanes.map((lane) => lane.root), this.unnamed() ?? "", this.loose);
+    const body = el("div", { class: "memory-body" }, this.stage, this.detail.root);
     root.classList.add("memory");
     root.replaceChildren(el("header", {}, el("h2", {}, say("ui.memory.title")), this.count, el("span", { class: "space" }), this.toggle(root)), body);
   }
@@ -93,6 +94,9 @@ export class StorageView implements View {
     this.detail?.show(state, looking, mark);
     this.showLoose(state);
     const storages = [...state.storages.values()].filter((storage) => !storage.freed);
+    // With no cell to focus, a keyboard scrolls the stage itself.
+    if (storages.length === 0) this.stage.tabIndex = 0;
+    else this.stage.removeAttribute("tabindex");
     const tensors = storages.reduce((n, storage) => n + storage.tensors.length, 0);
     this.count.title = this.count.textContent = storages.length === 0 ? "" : this.say("ui.memory.count", { storages: storages.length, tensors });
   }
