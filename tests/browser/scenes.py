@@ -179,7 +179,7 @@ OPENED = {
     "operations of a line": Scene("/playground#step=7", press("e", ".ladder:not([hidden])"), own=True),
     "ops": Scene(MLP, click('[role=tab][data-tab="ops"]', ".ops .op")),
     "output": Scene(program(CALLS), then(ran, click('[role=tab][data-tab="output"]', ".output"))),
-    "editor": Scene("/playground", click(".edit-button", ".cm-content, .editor"), own=True),
+    "editor": Scene("/playground", click(".edit-button", ".cm-content"), own=True),
     "strips": Scene(
         "/playground?example=views#step=8",
         click(".memory .segments:not(.lens-buttons) button:last-child", ".strip"),

@@ -16,7 +16,7 @@ LONGER = """() => {
     if (each.closest('.code, .graph .viewport, .memory tbody, .tensor-name')) continue;
     for (let texts = walker(each), node = texts.nextNode(); node !== null; node = texts.nextNode()) {
       const more = Math.ceil(node.data.trim().length * 0.4);
-      if (more > 0) node.data += 'n'.repeat(more);
+      if (more > 0 && !node.parentElement.closest('code')) node.data += 'n'.repeat(more);
     }
   }
 }"""
