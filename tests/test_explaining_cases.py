@@ -10,6 +10,7 @@ import pytest
 import torch._dynamo  # the forked children need it; importing it in each would cost a second  # noqa: F401
 from tensor_anatomy.explaining.chronicle import Chronicle
 from tensor_anatomy.explaining.errors import explain_failure
+from tensor_anatomy.explaining.moment import Moments
 from tensor_anatomy.explaining.notes import find_notes
 from tensor_anatomy.explaining.sentences import step_sentences
 from tensor_anatomy.messages import LANGUAGES, catalogue, text_of
@@ -31,8 +32,9 @@ def found(source: str) -> dict[str, Any]:
     trace = record(source)
     chronicle = Chronicle(trace)
     why = explain_failure(trace, chronicle)
-    notes = find_notes(chronicle)
-    steps = [step_sentences(chronicle, number) for number in range(1, len(trace.steps) + 1)]
+    moments = Moments(chronicle)
+    notes = find_notes(moments)
+    steps = [step_sentences(moments.of(number)) for number in range(1, len(trace.steps) + 1)]
     every = [s for step in steps for s in step] + [n.sentence for n in notes]
     every += why.sentences if why else ()
     texts = {f"{s.id}: {text_of(lang, s.id, s.args)}" for s in every for lang in LANGUAGES}

@@ -13,7 +13,7 @@ from contextlib import suppress
 
 from .parts import LENGTH, PARTS
 
-_PATIENCE_S = 20.0
+_PATIENCE_S = 30.0
 """Wall time after which a worker is ended: a busy machine gives it little processor time."""
 
 _COMMAND = (sys.executable, "-s", "-P", "-m", "tensor_anatomy.deriving.worker")

@@ -18,12 +18,12 @@ from ..drawing import draw_autograd, draw_compiled
 from ..explaining import explain
 from ..schema import Trace
 from ..schema.base import Record
-from .parts import EXPLAINING_S, LENGTH, Compiled, Graph, Meaning
+from .parts import LENGTH, PATIENTLY_EXPLAINING_S, Compiled, Graph, Meaning
 
-_SHARES_S = {"meaning": 1.2, "fx": 0.6, "graph": 1.0, "small graph": 0.6}
+_SHARES_S = {"meaning": 6.0, "fx": 0.6, "graph": 1.0, "small graph": 0.6}
 """Processor time after which the kernel ends a process, for each part of the work."""
 
-_WARNED_S = 0.9
+_WARNED_S = 5.0
 """Processor time after which what is being explained is given up, and then every quarter of a second."""
 
 _SMALL = 90
@@ -63,7 +63,7 @@ def _parts(trace: Trace) -> list[bytes]:
 
 
 def _meaning(trace: Trace) -> Meaning:
-    explained = explain(trace, within_s=EXPLAINING_S)
+    explained = explain(trace, within_s=PATIENTLY_EXPLAINING_S)
     return Meaning(**{name: getattr(explained, name) for name in Meaning.model_fields})
 
 

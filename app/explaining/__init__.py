@@ -14,6 +14,7 @@ from .chronicle import Chronicle
 from .effects import comparison_sentences
 from .endings import explain_ending
 from .errors import explain_failure
+from .moment import Moments
 from .notes import find_notes
 from .sentences import step_sentences
 from .wording import say
@@ -41,9 +42,10 @@ def explain(trace: Trace, *, within_s: float | None = None) -> Trace:
     chronicle = _derive("facts", lambda: Chronicle(trace), None)
     if chronicle is None:
         return unexplained(trace)
+    moments = Moments(chronicle)
     no_notes: tuple[Note, ...] = ()
     nothing: list[tuple[Sentence, ...]] = []
-    per_step = _derive("sentences", lambda: _of_each_step(chronicle, deadline), nothing)
+    per_step = _derive("sentences", lambda: _of_each_step(moments, deadline), nothing)
     if not per_step:
         per_step = [(_UNEXPLAINED,)] * len(trace.steps)
     sentences, said = _each_once(per_step)
@@ -54,7 +56,7 @@ def explain(trace: Trace, *, within_s: float | None = None) -> Trace:
                 lambda: explain_ending(trace.outcome) or explain_failure(trace, chronicle),
                 None,
             ),
-            "notes": _derive("notes", lambda: find_notes(chronicle), no_notes),
+            "notes": _derive("notes", lambda: find_notes(moments), no_notes),
             "sentences": sentences,
             "said": said,
             "comparison": _said(trace),
@@ -83,14 +85,14 @@ def unexplained(trace: Trace) -> Trace:
 _UNEXPLAINED = say(None, "names.not-in-words")
 
 
-def _of_each_step(chronicle: Chronicle, deadline: float | None) -> list[tuple[Sentence, ...]]:
+def _of_each_step(moments: Moments, deadline: float | None) -> list[tuple[Sentence, ...]]:
     """The sentences of each step, as long as there is time."""
     found: list[tuple[Sentence, ...]] = []
-    for number in range(1, len(chronicle.trace.steps) + 1):
+    steps = len(moments.chronicle.trace.steps)
+    for number in range(1, steps + 1):
         if deadline is not None and time.thread_time() > deadline:
-            left = len(chronicle.trace.steps) - len(found)
-            return [*found, *[(_UNEXPLAINED,)] * left]
-        found.append(step_sentences(chronicle, number))
+            return [*found, *[(_UNEXPLAINED,)] * (steps - len(found))]
+        found.append(step_sentences(moments.of(number)))
     return found
 
 

@@ -255,17 +255,27 @@ class Moment:
         """How many elements the ops of the step wrote; None when that is not known exactly."""
         written: set[int] = set()
         whole = 0
+        for tensor in self._writing.get(storage, ()):
+            view = self.chronicle.shape(tensor, self.end)
+            if view is None:
+                continue
+            whole = max(whole, count(view))
+            offsets = offsets_of(view)
+            if offsets is None:
+                return None
+            written |= offsets
+        return len(written) or whole or None
+
+    @cached_property
+    def _writing(self) -> dict[int, dict[int, None]]:
+        """The tensors that the step's ops wrote through, by storage."""
+        found: dict[int, dict[int, None]] = {}
         for op in self.ops:
             for tensor in op.writes:
-                view = self.chronicle.shape(tensor, self.end)
-                if view is None or self.chronicle.memory(tensor, self.end) != storage:
-                    continue
-                whole = max(whole, count(view))
-                offsets = offsets_of(view)
-                if offsets is None:
-                    return None
-                written |= offsets
-        return len(written) or whole or None
+                storage = self.chronicle.memory(tensor, self.end)
+                if storage is not None:
+                    found.setdefault(storage, {})[tensor] = None
+        return found
 
     def _elements_changed(self, storage: int, size: int | None) -> int | None:
         before = self.chronicle.storage_bytes(storage, self.begin)
@@ -295,6 +305,20 @@ class Moment:
             if self.chronicle.name(tensor, self.begin, self.frame) is not None:
                 return tensor
         return None
+
+
+class Moments:
+    """Every step of a trace, each gathered once."""
+
+    def __init__(self, chronicle: Chronicle) -> None:
+        self.chronicle = chronicle
+        self._known: dict[int, Moment] = {}
+
+    def of(self, number: int) -> Moment:
+        """What step `number` did."""
+        if number not in self._known:
+            self._known[number] = Moment(self.chronicle, number)
+        return self._known[number]
 
 
 def count(view: TensorView) -> int:

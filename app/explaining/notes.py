@@ -1,9 +1,9 @@
 """Quiet mistakes: programs that run and do something else than was meant."""
 
 from ..schema import Note
-from .chronicle import Chronicle
 from .circumstances import counted_references, unwatched
 from .compiler import compiled_for_nothing
+from .moment import Moments
 from .program import Program
 from .quiet_autograd import (
     forgotten_zero_grads,
@@ -41,16 +41,16 @@ _SEARCHES = (
 )
 
 
-def find_notes(chronicle: Chronicle) -> tuple[Note, ...]:
+def find_notes(moments: Moments) -> tuple[Note, ...]:
     """Look for quiet mistakes.
 
     Args:
-        chronicle: The trace.
+        moments: The steps of the trace.
 
     Returns:
         Notes in the order of their lines, each class once per line.
     """
-    program = Program(chronicle)
+    program = Program(moments)
     found: dict[tuple[int, str], Note] = {}
     for search in _SEARCHES:
         for note in search(program):

@@ -7,16 +7,16 @@ import ast
 from collections.abc import Iterator
 from functools import cached_property
 
-from .chronicle import Chronicle
-from .moment import Moment
+from .moment import Moment, Moments
 
 
 class Program:
     """A trace and the syntax tree of its source."""
 
-    def __init__(self, chronicle: Chronicle) -> None:
-        self.chronicle = chronicle
-        self.trace = chronicle.trace
+    def __init__(self, moments: Moments) -> None:
+        self._moments = moments
+        self.chronicle = moments.chronicle
+        self.trace = self.chronicle.trace
 
     @cached_property
     def tree(self) -> ast.Module:
@@ -71,7 +71,7 @@ class Program:
 
     def moment(self, step: int) -> Moment:
         """What a step did."""
-        return Moment(self.chronicle, step)
+        return self._moments.of(step)
 
     def tensor(self, node: ast.AST, step: int, *, before: bool = True) -> int | None:
         """The tensor an expression leads to, when it is one of the reader's names."""

@@ -3,7 +3,6 @@
 from ..schema import Fold, Sentence, Step
 from ..schema.replay import LAYER_ORDER
 from .autograd import autograd_sentences
-from .chronicle import Chronicle
 from .circumstances import circumstance_sentences
 from .compiler import compiler_sentences
 from .devices import device_sentences
@@ -12,20 +11,18 @@ from .storage import data_sentences, metadata_sentences
 from .wording import say
 
 
-def step_sentences(chronicle: Chronicle, number: int) -> tuple[Sentence, ...]:
+def step_sentences(moment: Moment) -> tuple[Sentence, ...]:
     """Say what a step changed.
 
     Args:
-        chronicle: The trace.
-        number: The step, from 1.
+        moment: The step.
 
     Returns:
         Sentences in the order of the layers, those about names first.
     """
-    moment = Moment(chronicle, number)
     fold = moment.step.fold
     if fold is not None:
-        loop = None if fold.loop is None else chronicle.trace.statements[fold.loop].range.line
+        loop = None if fold.loop is None else moment.chronicle.trace.statements[fold.loop].range.line
         return _folded(moment.step, fold, loop)
     return (
         *circumstance_sentences(moment),
