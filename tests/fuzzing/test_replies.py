@@ -33,8 +33,9 @@ def built(tmp_path, monkeypatch):
     """A front end for exports, whether or not one was built."""
     dist = tmp_path / "static" / "dist"
     dist.mkdir(parents=True)
-    (dist / "embed.css").write_text("p{color:red}")
-    (dist / "embed.js").write_text("0")
+    for name in ("embed", "more"):
+        (dist / f"{name}.css").write_text("p{color:red}")
+        (dist / f"{name}.js").write_text("0")
     monkeypatch.setattr(export, "resource", lambda name: tmp_path / name)
 
 
