@@ -2,7 +2,6 @@
 
 import asyncio
 import os
-import time
 from collections.abc import AsyncIterator
 
 import pytest
@@ -12,6 +11,7 @@ from tensor_anatomy.execution.framing import decode_chunk
 from tensor_anatomy.schema import Environment, Trace
 from tensor_anatomy.schema.packing import packed_json
 
+from .effort import at_most
 from .forging import FORGERIES, closing
 
 WORST = ("results of a long chain", "a random graph")
@@ -35,11 +35,10 @@ async def deriving() -> AsyncIterator[Deriving]:
 
 
 async def cheap(deriving: Deriving, trace: Trace) -> Trace:
-    """Derive a trace with little of this process's own time; each step says something."""
-    began = time.process_time()
-    derived = await deriving.derived(trace)
-    packed_json(derived)
-    assert time.process_time() - began < (3 if is_light(trace) else 1.5)
+    """Derive a trace with little work of this process's own; each step says something."""
+    with at_most(100):  # 14 measured for the worst, 1,000 and more where all was done here
+        derived = await deriving.derived(trace)
+        packed_json(derived)
     assert len(derived.said) == len(trace.steps)
     assert all(derived.said)
     return derived

@@ -1,20 +1,13 @@
 """A trace that a program forged, or one of a program that stacks and stacks, keeps nobody waiting."""
 
-import time
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 
 import pytest
 from tensor_anatomy.drawing import draw
 from tensor_anatomy.explaining import explain
 from tensor_anatomy.schema import ApiCall, Compilation, CompiledRun, FxGraph, FxNode, GraphNode
 
-
-@contextmanager
-def within(seconds: float) -> Iterator[None]:
-    began = time.process_time()
-    yield
-    assert time.process_time() - began < seconds
+from .effort import at_most
 
 
 def node(number: int, targets: Sequence[int] = (), name: int = 0, modules: Sequence[int] = ()) -> GraphNode:
@@ -88,7 +81,7 @@ def in_circles(count: int) -> tuple[GraphNode, ...]:
 
 def test_thousands_of_modules_that_would_make_circles_are_drawn_in_time(forged):
     trace = forged(in_circles(2_500), names=["Mul", *(f"m{i}: M" for i in range(2_500))])
-    with within(4):
+    with at_most(100):
         assert draw(trace).graph is not None
 
 
@@ -108,7 +101,7 @@ def test_modules_five_thousand_deep_are_drawn(forged):
     ids=["the same edge", "to itself", "all to all", "two columns"],
 )
 def test_a_graph_of_too_many_edges_is_drawn_in_part(forged, nodes):
-    with within(4):
+    with at_most(100):
         assert draw(forged(nodes, names=["Mul"])).graph is not None
 
 
@@ -119,7 +112,7 @@ def test_a_graph_of_too_many_edges_is_drawn_in_part(forged, nodes):
 )
 def test_a_compiled_graph_of_too_many_edges_is_not_drawn_but_others_are(forged, nodes):
     few = compilation([fx_node([]), fx_node([0])])
-    with within(4):
+    with at_most(100):
         drawn = draw(forged((compilation(nodes), few))).fx_graphs
     assert [len(each.drawing.nodes) for each in drawn] == [2]
 
@@ -127,7 +120,7 @@ def test_a_compiled_graph_of_too_many_edges_is_not_drawn_but_others_are(forged, 
 def test_a_name_of_a_megabyte_is_not_in_every_sentence(forged):
     run = CompiledRun(kind="compiled-run", compilation="0/0", again=True)
     trace = forged((compilation([fx_node([])], "f" * 1_000_000),), *[(run,)] * 500)
-    with within(3):
+    with at_most(100):
         explained = explain(trace)
     assert explained.said[-1]
     assert all(len(repr(sentence.args)) < 10_000 for sentence in explained.sentences)
@@ -139,7 +132,7 @@ def test_a_message_of_a_megabyte_is_held_against_the_rules_in_time(forged):
     outcome = trace.outcome.model_copy(
         update={"kind": "raised", "line": 1, "type": "RuntimeError", "message": text}
     )
-    with within(3):
+    with at_most(100):
         assert explain(trace.model_copy(update={"outcome": outcome})).explanation is not None
 
 

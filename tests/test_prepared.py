@@ -148,6 +148,7 @@ async def test_one_that_has_died_is_passed_over(pool: Pool, number: signal.Signa
     child = pool._preparing._ready[0][0].child
     os.kill(pid, number)
     await eventually(lambda: not child.may_wait)
+    assert pool.status().prepared == 0
     assert (await pool.run(TraceRequest(source="x = 1"))).outcome.kind == "finished"
     assert pool.status().unforked == 0
 

@@ -86,8 +86,8 @@ class Preparing:
 
     @property
     def ready(self) -> int:
-        """Children that wait."""
-        return sum(len(children) for children in self._ready.values())
+        """Children that wait; one that the system has ended meanwhile is not counted."""
+        return sum(each.child.may_wait for children in self._ready.values() for each in children)
 
     def take(self, order: Order, request: bytes) -> Child | None:
         """A child of this slot, given this request; None where there is none fit for it."""

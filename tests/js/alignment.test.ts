@@ -2,6 +2,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { alignLines, commonSubsequence, rising } from "../../static/src/model/alignment";
+import { atMost } from "./effort";
 
 const rows = (left: string, right: string): string[] => {
   return alignLines(left.split("\n"), right.split("\n")).map(({ left: l, right: r, same }) => `${l ?? "-"}${same ? "=" : "~"}${r ?? "-"}`);
@@ -44,10 +45,8 @@ test("of texts that stand once on each side, the most that keep their order belo
   assert.deepEqual(commonSubsequence(["a", "b", "c", "a"], ["b", "a", "c"]), [[1, 0], [2, 2]]);
 });
 
-test("two programs of two thousand lines are aligned in well under a second", () => {
+test("two programs of two thousand lines are aligned with little work", () => {
   const long = Array.from({ length: 2000 }, (_, i) => `x${i % 90} = ${i % 70}`);
-  const began = performance.now();
-  const found = alignLines(long, [...long.slice(0, 900), "new", ...long.slice(910)]);
-  assert.ok(performance.now() - began < 900);
+  const found = atMost(20, () => alignLines(long, [...long.slice(0, 900), "new", ...long.slice(910)]));
   assert.equal(found.filter(({ same }) => same).length, 1990);
 });

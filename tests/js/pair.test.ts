@@ -6,6 +6,7 @@ import { fixesOf } from "../../static/src/model/fix";
 import { Messages, type Catalogue } from "../../static/src/model/messages";
 import { Pair } from "../../static/src/compare/pair";
 import type { Trace } from "../../static/src/schema/trace.gen";
+import { atMost } from "./effort";
 import { traced } from "./traced";
 
 const IN_PLACE = "import torch\nw = torch.ones(3, requires_grad=True)\ny = w.exp()\ns = y.sum()\ny.add_(1)\ns.backward()\n";
@@ -93,12 +94,10 @@ test("loops align pass by pass, and the passes that only one has stand alone", (
   assert.equal(both.rows.at(-1)?.right, trace("five").steps.length);
 });
 
-test("every step stands in one row, folded loops included, and rows of a thousand steps take no second", () => {
-  const began = performance.now();
-  const both = pair("many", "more");
+test("every step stands in one row, folded loops included, and rows of a thousand steps take little work", () => {
+  const both = atMost(100, () => pair("many", "more"));
   assert.deepEqual(both.rows.flatMap(({ left }) => left ?? []), trace("many").steps.map((_, i) => i + 1));
   assert.deepEqual(both.rows.flatMap(({ right }) => right ?? []), trace("more").steps.map((_, i) => i + 1));
-  assert.ok(performance.now() - began < 1000, `${performance.now() - began} ms`);
 });
 
 test("on another device the same values stand elsewhere", () => {
