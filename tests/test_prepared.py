@@ -221,7 +221,7 @@ async def test_a_zygote_that_freezes_during_a_run_is_noticed_when_the_run_ends(
     began = asyncio.get_running_loop().time()
     with pytest.raises(SandboxRestarting):
         await pool.run(TraceRequest(source="x = 1"))
-    assert asyncio.get_running_loop().time() - began < SILENCE_S + 3
+    assert asyncio.get_running_loop().time() - began < SILENCE_S + 20
     await eventually(lambda: zygote.pid not in (None, first) and zygote.state == "ready", 60)
 
 

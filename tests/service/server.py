@@ -20,6 +20,8 @@ from typing import Any
 ROOT = Path(__file__).resolve().parent.parent.parent
 HOST = "127.0.0.1"
 START_S = 60.0
+PATIENCE_S = 15.0
+"""For what takes a moment where nothing else runs; shorter than any program here would run by itself."""
 
 ENDLESS = "x = 1\nwhile True:\n    pass\n# {}\n"
 NDJSON = "application/x-ndjson"
@@ -127,7 +129,7 @@ class Server:
 
     async def is_quiet(self) -> None:
         """Nothing runs or waits, and no process of a run is left."""
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(PATIENCE_S):
             while True:
                 queue = (await self.health())["queue"]
                 if (queue["running"], queue["waiting"], self.runs()) == (0, 0, []):
@@ -136,7 +138,7 @@ class Server:
 
     async def holds(self, running: int, waiting: int) -> None:
         """Wait until so many run and wait."""
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(PATIENCE_S):
             while True:
                 queue = (await self.health())["queue"]
                 if (queue["running"], queue["waiting"]) == (running, waiting):
@@ -189,7 +191,7 @@ def is_alive(pid: int) -> bool:
         return False
 
 
-async def eventually(holds: Predicate, limit_s: float = 5.0) -> None:
+async def eventually(holds: Predicate, limit_s: float = PATIENCE_S) -> None:
     async with asyncio.timeout(limit_s):
         while not holds():
             await asyncio.sleep(0.02)

@@ -20,7 +20,7 @@ SLEEPS = "import time\ntime.sleep({})\n"
 
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
 async def server() -> AsyncIterator[Server]:
-    async with serving(SANDBOXES="2", QUEUE="8", WALL_SECONDS="8", COMPARE="0") as server:
+    async with serving(SANDBOXES="2", QUEUE="8", WALL_SECONDS="30", COMPARE="0") as server:
         yield server
 
 
@@ -65,7 +65,7 @@ async def test_when_the_process_that_forks_freezes_it_is_replaced(server: Server
     os.kill(first, signal.SIGSTOP)
     began = time.monotonic()
     told(await asyncio.gather(*(server.client(i).asks(f"x = {i}") for i in (1, 2, 3))))
-    assert time.monotonic() - began < SILENCE_S + 3
+    assert time.monotonic() - began < SILENCE_S + 15
     await is_whole(server)
     assert server.zygote != first
     assert not is_alive(first)
@@ -79,22 +79,20 @@ def told(answers: list[Answer]) -> None:
 
 
 async def test_a_server_that_is_told_to_end_answers_who_runs_and_refuses_who_waits() -> None:
-    async with serving(SANDBOXES="1", QUEUE="4", WALL_SECONDS="3", PREPARE="1") as server:
-        runs = asyncio.create_task(server.client().asks(SLEEPS.format(1.5), stream=True))
+    async with serving(SANDBOXES="1", QUEUE="4", WALL_SECONDS="8", PREPARE="1") as server:
+        runs = asyncio.create_task(server.client().asks(SLEEPS.format(6), stream=True))
         await server.holds(running=1, waiting=0)
         waits = asyncio.create_task(server.client().asks("x = 'waits'"))
         endless = asyncio.create_task(server.client(2).asks(ENDLESS.format("in reserve")))
         await server.holds(running=2, waiting=1)
         below = [server.zygote, *server.runs()]
-        began = time.monotonic()
         server.process.send_signal(signal.SIGTERM)
         told([await waits])
-        assert time.monotonic() - began < 1
+        assert not runs.done()
         assert (await runs).body.count(b'"event":"end"') == 1
         assert (await endless).json["outcome"]["reason"] == "time-limit"
-        status = await asyncio.to_thread(server.process.wait, 12)
+        status = await asyncio.to_thread(server.process.wait, 30)
         assert status in (0, -signal.SIGTERM)
-        assert time.monotonic() - began < 3 + 6
         await eventually(lambda: not any(is_alive(pid) for pid in below))
 
 
