@@ -22,7 +22,7 @@ from playwright.sync_api import Browser, BrowserContext, Page, expect
 ROOT = Path(__file__).resolve().parent.parent.parent
 WALL_S = 3
 START_S = 180
-WAIT_MS = 10_000
+WAIT_MS = 30_000
 QUIET = ("--disable-background-networking", "--disable-component-update", "--disable-sync", "--no-first-run")
 ON_PATH = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 

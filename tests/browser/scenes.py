@@ -81,7 +81,7 @@ def program(source: str) -> str:
 
 def ran(page: Page) -> None:
     """Wait for the program of the address."""
-    expect(page.locator(".player.loaded .line.now")).to_be_visible(timeout=20_000)
+    expect(page.locator(".player.loaded .line.now")).to_be_visible()
     page.locator(".skeleton").wait_for(state="detached")
 
 

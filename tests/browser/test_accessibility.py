@@ -35,7 +35,8 @@ PAGES = {
 
 
 def violations(page: Page, where: str = "body") -> list[str]:
-    """What axe has against a part of a page, light and dark."""
+    """What axe has against a part of a page, light and dark, once that is there."""
+    page.locator(where).first.wait_for()
     page.evaluate(AXE)
     found: list[str] = page.evaluate(RUN, [where if where != "body" else "html", TAGS])
     page.emulate_media(color_scheme="dark")

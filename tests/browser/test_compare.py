@@ -20,7 +20,7 @@ def line_of(page: Page, side: str) -> str:
 def choose(page: Page, words: str | re.Pattern[str]) -> None:
     page.get_by_role("button", name="Compare", exact=True).click()
     page.get_by_role("dialog").get_by_role("button", name=words).click()
-    expect(page.locator(DRAWN)).to_be_visible(timeout=20_000)
+    expect(page.locator(DRAWN)).to_be_visible()
 
 
 def test_the_fix_that_an_explanation_offers_stands_beside_the_program_and_both_step(open_page: Open) -> None:
@@ -61,14 +61,14 @@ def test_the_address_holds_both_programs_and_the_step_and_back_returns(open_page
 
     page.goto("/about")
     page.goto(address)
-    expect(page.locator(DRAWN)).to_be_visible(timeout=20_000)
+    expect(page.locator(DRAWN)).to_be_visible()
     assert (line_of(page, "left"), page.locator(".position").inner_text()) == ("t = x.t()", "Step 3 of 5")
     page.get_by_role("button", name="Back to one").click()
 
     expect(page.locator(".compare")).to_have_count(0)
     expect(page.locator(".player-page .line.now .line-source")).to_have_text("t = x.t()")
     page.go_back()
-    expect(page.locator(DRAWN)).to_be_visible(timeout=20_000)
+    expect(page.locator(DRAWN)).to_be_visible()
 
 
 def test_a_side_is_edited_and_runs_again(open_page: Open) -> None:
@@ -81,7 +81,7 @@ def test_a_side_is_edited_and_runs_again(open_page: Open) -> None:
     editor.press("Control+Enter")
 
     expect(page.locator(".compare-summary-text")).to_have_text(
-        re.compile("Every step leaves the same on both sides. Both run to their end."), timeout=15_000
+        re.compile("Every step leaves the same on both sides. Both run to their end.")
     )
 
 
@@ -116,7 +116,7 @@ def test_a_phone_shows_one_side_at_a_time(open_page: Open) -> None:
     page = open_page("/playground?lang=zh", width=390, height=844)
     page.get_by_role("button", name="对比", exact=True).click()
     page.get_by_role("dialog").get_by_role("button", name="切片是视图").click()
-    expect(page.locator(DRAWN)).to_be_visible(timeout=20_000)
+    expect(page.locator(DRAWN)).to_be_visible()
     sides = [page.locator(f".compare-side[data-side={side}]") for side in ("left", "right")]
 
     expect(sides[0]).to_be_visible()

@@ -21,7 +21,7 @@ PLAIN = "import torch\nx = torch.ones(2, 3, requires_grad=True)\ny = x.reshape(6
 def test_graphs_guards_and_recompilations_are_told(open_page: Open) -> None:
     page = open_page("/playground?lang=en")
     run(page, COMPILED)
-    expect(page.locator(".position")).to_have_text("Step 6 of 6", timeout=20_000)
+    expect(page.locator(".position")).to_have_text("Step 6 of 6")
     panel = page.get_by_role("region", name="Compiled")
     facts = panel.locator(".compiled-facts")
     expect(facts).to_contain_text("Compiled again: 0/0 did not fit")

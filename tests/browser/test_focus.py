@@ -77,7 +77,7 @@ def test_tab_is_never_caught(open_page: Open, name: str) -> None:
     scene = {**PROGRAMS, **OPENED}[name]
     page = open_page("/about", own=scene.own)
     page.goto(scene.address("en"))
-    page.locator(".player.loaded").wait_for(timeout=20_000)
+    page.locator(".player.loaded").wait_for()
     scene.play(page)
     page.locator(".skip-link").focus()
     check(tour(page, 400))

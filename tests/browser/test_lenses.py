@@ -98,7 +98,7 @@ class States:
 def open_program(open_page: Open, source: str) -> Page:
     """The playground at the last step of a program."""
     page = open_page(address_of(source))
-    expect(page.locator(".run-status")).to_contain_text("ran in", timeout=20_000)
+    expect(page.locator(".run-status")).to_contain_text("ran in")
     return page
 
 

@@ -131,7 +131,7 @@ def test_an_endless_loop_is_stopped_and_its_steps_are_kept(open_page: Open) -> N
 
     run(page, LOOP)
 
-    expect(page.locator(".outcome-line")).to_contain_text("Time limit", timeout=15_000)
+    expect(page.locator(".outcome-line")).to_contain_text("Time limit")
     expect(page.locator(".outcome-line")).to_contain_text("3 s")
     steps = position(page).inner_text()
     assert int(steps.split(" of ")[1]) > 3, steps

@@ -109,7 +109,7 @@ def test_a_busy_server_says_when_and_it_is_tried_again_by_itself(open_page: Open
     expect(page.get_by_role("button", name="Try again (2 s)")).to_be_visible()
     page.clock.run_for(2000)
     page.clock.resume()
-    expect(page.locator(".position")).to_have_text("Step 2 of 2", timeout=15_000)
+    expect(page.locator(".position")).to_have_text("Step 2 of 2")
     expect(page.locator(".notice.problem")).to_be_hidden()
 
 
@@ -129,25 +129,23 @@ def test_without_a_connection_steps_still_work_and_the_run_comes_when_it_is_back
     expect(page.locator(".position")).to_have_text("Step 8 of 9")
     page.context.set_offline(False)
 
-    expect(page.locator(".position")).to_have_text("Step 2 of 2", timeout=15_000)
+    expect(page.locator(".position")).to_have_text("Step 2 of 2")
     expect(page.locator(".offline-badge")).to_be_hidden()
 
 
 def test_the_first_run_of_a_page_shows_where_it_will_stand_and_how_far_it_is(open_page: Open) -> None:
     page = open_page("/about")
     page.goto(f"/playground?lang=en#code={quote(SLEEPY)}")
-    expect(page.locator(".skeleton-words")).to_have_text(
-        re.compile(r"Running, [12] s….*line [23]"), timeout=8000
-    )
+    expect(page.locator(".skeleton-words")).to_have_text(re.compile(r"Running, [12] s….*line [23]"))
     expect(page.get_by_label("Program to run")).to_be_visible()
-    expect(page.locator(".position")).to_be_visible(timeout=20_000)
+    expect(page.locator(".position")).to_be_visible()
     expect(page.locator(".skeleton")).to_have_count(0)
 
 
 def test_the_fix_stands_one_press_away_from_the_error(open_page: Open) -> None:
     page = open_page("/playground?lang=en")
     page.get_by_role("button", name="Compare with the fix").click()
-    expect(page.locator(".compare-summary-text")).to_contain_text("the right runs to its end", timeout=20_000)
+    expect(page.locator(".compare-summary-text")).to_contain_text("the right runs to its end")
     assert (
         page.locator(".compare-side[data-side=right] .line-alone .line-source").inner_text()
         == "z = z.clone()"
