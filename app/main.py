@@ -22,6 +22,7 @@ from .profiles import LOOSENED_FOR_CUDA
 from .results import Shared, Store, code_fingerprint, key_of
 from .schema import Chunk, Limits, Trace, TraceRequest
 from .settings import Settings
+from .tidying import tidied
 from .web.app import WebSettings, build
 from .web.clients import networks
 from .web.metrics import Measured, Metrics
@@ -157,7 +158,8 @@ def create_app(settings: Settings | None = None) -> FastAPI:
                 log.warning(warning)
             try:
                 with on_leaving(pool.leave):
-                    yield
+                    async with tidied(lambda: not deriving.busy):
+                        yield
             finally:
                 deriving.close()
         if store is not None:

@@ -10,9 +10,11 @@ import asyncio
 import structlog
 
 from ..drawing import draw, undrawn
+from ..errors import ReplyInvalid
 from ..explaining import explain, unexplained
 from ..schema import Trace
 from ..schema.base import Record
+from ..schema.slices import json_of, record_of
 from ..schema.weight import weight_of
 from .parts import EXPLAINING_S, PARTS
 from .process import Worker
@@ -40,6 +42,8 @@ class Deriving:
         self._free: asyncio.LifoQueue[Worker] = asyncio.LifoQueue()
         self._all: list[Worker] = []
         self._open = False
+        self.busy = 0
+        """Traces that are being derived."""
 
     def start(self) -> None:
         """Have the workers come up."""
@@ -66,6 +70,13 @@ class Deriving:
         Returns:
             The same trace. Of one that takes too long, what there was time for, and it says so.
         """
+        self.busy += 1
+        try:
+            return await self._derived(trace)
+        finally:
+            self.busy -= 1
+
+    async def _derived(self, trace: Trace) -> Trace:
         if is_light(trace) or not self._open:
             return await asyncio.to_thread(_in_time, trace)
         worker = await self._free.get()
@@ -103,13 +114,10 @@ def _in_time(trace: Trace) -> Trace:
 
 def _apart(worker: Worker, trace: Trace) -> Trace:
     """Derive in a worker; whatever becomes of it, the trace comes back."""
-    answers = worker.ask(trace.model_dump_json(by_alias=True).encode())
+    answers = worker.ask(json_of(trace))
     try:
-        found = [
-            kind.model_validate_json(text) if text else None
-            for kind, text in zip(PARTS, answers, strict=True)
-        ]
-    except ValueError:
+        found = [record_of(kind, text) if text else None for kind, text in zip(PARTS, answers, strict=True)]
+    except ReplyInvalid:
         log.exception("what a worker said of a trace cannot be read")
         found = [None] * len(PARTS)
     if None in found:

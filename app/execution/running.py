@@ -6,14 +6,17 @@ The wall clock and the size of what is written are watched here, memory and thre
 
 import asyncio
 import os
+from collections import deque
 from collections.abc import Callable
 
 from ..errors import DeviceUnavailable, ReplyInvalid, SandboxRestarting, SandboxUnavailable
 from ..schema import Chunk, Environment, RunRequest, StdoutWritten, Trace
+from ..schema.slices import SLICE_BYTES
 from .assembly import Assembly
 from .child import SILENCE_S, Child, Exit
 from .comparison import Ended
 from .framing import FrameDecoder, decode_chunk
+from .pieces import pieces_of
 from .verdict import Ending, KillReason, verdict
 from .watchdog import Watchdog
 
@@ -56,6 +59,9 @@ class Running:
         self._reply_bytes = 0
         self._decoder = FrameDecoder(self._reply_limit_bytes)
         self._assembly = Assembly(request.source, environment)
+        self._unread: deque[bytes] = deque()
+        self._reading: asyncio.Future[None] | None = None
+        self._unwanted = False
         self._output = bytearray()
         self._output_bytes = 0
         self._confined = False
@@ -70,6 +76,12 @@ class Running:
             SandboxRestarting: The zygote died or is stuck; the run is lost.
             SandboxUnavailable: The child could not be confined; nothing of the program has run.
         """
+        try:
+            return await self._seen_through()
+        finally:
+            self._unwanted = True
+
+    async def _seen_through(self) -> Trace:
         oom_kills = _oom_kills()
         self._child.listen(self._on_output, self._on_result)
         await self._child.announced()
@@ -87,6 +99,8 @@ class Running:
                 self._deadline.cancel()
             if self._watchdog is not None:
                 self._watchdog.stop()
+        if self._reading is not None:
+            await self._reading
         if self._start_s and not self._confined:
             raise DeviceUnavailable("cuda", WITHOUT_A_GPU, self._text() or "it did not answer in time")
         # One that was killed from outside says nothing about the walls; it had not begun.
@@ -174,9 +188,34 @@ class Running:
                 if self._start_s:
                     self._begin()
             return
-        chunk = decode_chunk(payload)
+        if self._reading is None and len(payload) <= SLICE_BYTES:
+            self._add(decode_chunk(payload))
+            return
+        self._unread.append(payload)
+        if self._reading is None:
+            self._reading = asyncio.ensure_future(self._read_on())
+
+    def _add(self, chunk: Chunk) -> None:
         self._assembly.add(chunk)
         self._emit(chunk)
+
+    async def _read_on(self) -> None:
+        """Read what would take long at once, and what comes after it, while others have their turns."""
+        try:
+            while self._unread:
+                await asyncio.to_thread(self._add_pieces, self._unread.popleft(), asyncio.get_running_loop())
+        except ReplyInvalid as e:
+            self._fault = e.fault
+            self._unread.clear()
+        finally:
+            self._reading = None
+
+    def _add_pieces(self, payload: bytes, loop: asyncio.AbstractEventLoop) -> None:
+        for chunk in pieces_of(payload):
+            if self._unwanted:
+                return
+            self._assembly.add(chunk)
+            loop.call_soon_threadsafe(self._emit, chunk)
 
     def _kill(self, reason: KillReason) -> None:
         if self._killed_for is None:

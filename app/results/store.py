@@ -10,7 +10,6 @@ import zlib
 from pathlib import Path
 
 import structlog
-from pydantic import ValidationError
 from sqlalchemy import (
     Column,
     Connection,
@@ -32,7 +31,9 @@ from sqlalchemy.engine.interfaces import DBAPIConnection
 from sqlalchemy.exc import SQLAlchemyError
 from sqlalchemy.pool import ConnectionPoolEntry
 
+from ..errors import ReplyInvalid
 from ..schema import Trace
+from ..schema.slices import json_of, record_of
 
 log = structlog.get_logger()
 
@@ -84,8 +85,8 @@ class Store:
                 if packed is None:
                     return None
                 connection.execute(update(_results).where(_results.c.key == key).values(used=time.time()))
-            return Trace.model_validate_json(zlib.decompress(packed))
-        except (ValidationError, zlib.error):
+            return record_of(Trace, zlib.decompress(packed), strict=False)
+        except (ReplyInvalid, zlib.error):
             self._forget(key)
         except SQLAlchemyError as e:
             log.warning("the store of results cannot be read", fault=type(e).__name__)
@@ -93,7 +94,7 @@ class Store:
 
     def write(self, key: str, trace: Trace) -> None:
         """Keep a trace, and forget the longest unused beyond the bound."""
-        packed = zlib.compress(trace.model_dump_json(by_alias=True).encode(), _LEVEL)
+        packed = zlib.compress(json_of(trace), _LEVEL)
         if len(packed) > self._most_bytes:
             return
         row = {"key": key, "trace": packed, "size_bytes": len(packed), "used": time.time()}

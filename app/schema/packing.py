@@ -13,11 +13,15 @@ from typing import Any, Literal
 from pydantic import ConfigDict
 
 from .base import Record
+from .slices import json_of, plain_of, plain_step
 from .trace import Trace
 from .weight import weight_of
 
 _MOST_PACKED = 150_000
 """Weight of a trace beyond which it is sent as it is: to pack more takes longer than to send it."""
+
+_AT_ONCE = 2_000
+"""Items of a list that become text in one call."""
 
 Code = str | dict[str, Any]
 """How a field is packed, see `EventShape`."""
@@ -122,41 +126,64 @@ _LISTS = ("views", "ranges", "sites", "sentences")
 
 def pack(trace: Trace) -> dict[str, Any]:
     """Pack a trace into what is sent as JSON."""
-    plain = trace.model_dump(mode="json", by_alias=True)
+    packed, blocks = _packed_apart(trace)
+    return {**packed, "blocks": [json.loads(text) for text in blocks]}
+
+
+def packed_json(trace: Trace) -> bytes:
+    """A trace as it is sent: packed, unless there is too much in it."""
+    if weight_of(trace, most=_MOST_PACKED) > _MOST_PACKED:
+        return json_of(trace)
+    packed, blocks = _packed_apart(trace)
+    # Not in one call, during which no other thread could run.
+    members = [f"{_text(name)}:{_long_text(value)}" for name, value in packed.items()]
+    return f'{{{",".join(members)},"blocks":[{",".join(blocks)}]}}'.encode()
+
+
+def _packed_apart(trace: Trace) -> tuple[dict[str, Any], list[str]]:
+    """A packed trace without its blocks, and these, which are JSON already."""
+    plain = plain_of(trace)
     shapes = _Shapes()
     ids, aside = _Ids(), _Aside()
     blocks: dict[str, int] = {}
     steps: list[int] = []
     position = 0
-    for number, step in enumerate(plain.pop("steps")):
+    for number, each in enumerate(trace.steps):
+        step = plain_step(each)
         events = step.pop("events")
         step["began"], step["first_event"] = number - step["began"], position - step["first_event"]
         position += len(events)
         packed = [[shapes.of(e), *_packed(e, shapes.codes(e), ids, aside)] for e in events]
-        text = json.dumps([list(step.values()), packed], separators=(",", ":"), ensure_ascii=False)
+        text = _text([list(step.values()), packed])
         steps.append(blocks.setdefault(text, len(blocks)))
         fields = list(step)
     if plain["graph"] is not None:
         plain["graph"] = _picture(plain["graph"], _table)
     for name in _LISTS:
         plain[name] = _table(plain[name])
-    return {
+    packed_trace = {
         **plain,
         "packed": 1,
         "steps": steps,
         "fields": fields if steps else [],
         "shapes": shapes.rows,
-        "blocks": [json.loads(text) for text in blocks],
         "texts": aside.texts,
         "aside": aside.indices,
     }
+    return packed_trace, list(blocks)
 
 
-def packed_json(trace: Trace) -> bytes:
-    """A trace as it is sent: packed, unless there is too much in it."""
-    if weight_of(trace, most=_MOST_PACKED) > _MOST_PACKED:
-        return trace.model_dump_json(by_alias=True).encode()
-    return json.dumps(pack(trace), separators=(",", ":"), ensure_ascii=False).encode()
+def _text(value: Any) -> str:
+    return json.dumps(value, separators=(",", ":"), ensure_ascii=False)
+
+
+def _long_text(value: Any) -> str:
+    if isinstance(value, list):
+        parts = (_text(value[i : i + _AT_ONCE])[1:-1] for i in range(0, len(value), _AT_ONCE))
+        return f"[{','.join(parts)}]"
+    if isinstance(value, dict) and "rows" in value:
+        return f'{{"fields":{_text(value["fields"])},"rows":{_long_text(value["rows"])}}}'
+    return _text(value)
 
 
 def unpack(packed: dict[str, Any]) -> dict[str, Any]:

@@ -17,12 +17,13 @@ from ..errors import RequestInvalid
 from ..schema import Chunk, Trace
 from ..schema.packing import packed_json
 from ..schema.replay import state_document
+from ..schema.slices import json_of
 from ..schema.state import StateDocument
 from .bodies import read_trace_request
 from .clients import client_of
 from .problems import STATUS
 from .runner import Runner, RunnerStatus
-from .stream import lines_of
+from .stream import PART_BYTES, in_parts, lines_of
 
 NDJSON = "application/x-ndjson"
 
@@ -221,12 +222,12 @@ def _answered(trace: Trace, form: Literal["trace", "state"], step: int | None, p
 
 
 def _record(record: Trace | StateDocument, packed: bool) -> Response:
-    if packed and isinstance(record, Trace):
-        body = packed_json(record)
+    if isinstance(record, Trace):
+        body = packed_json(record) if packed else json_of(record)
     else:
         body = record.model_dump_json(by_alias=True).encode()
-    return Response(
-        body,
-        media_type="application/json",
-        headers={"Cache-Control": "no-store", "ETag": f'"{hashlib.sha256(body).hexdigest()[:32]}"'},
-    )
+    headers = {"Cache-Control": "no-store", "ETag": f'"{hashlib.sha256(body).hexdigest()[:32]}"'}
+    if len(body) <= PART_BYTES:
+        return Response(body, media_type="application/json", headers=headers)
+    headers["Content-Length"] = str(len(body))
+    return StreamingResponse(in_parts(body), media_type="application/json", headers=headers)

@@ -22,7 +22,14 @@ from typing import Any
 from ..errors import AppError
 from ..schema import SCHEMA_VERSION, Chunk, Opening, Steps, Trace
 from ..schema.packing import packed_json
+from ..schema.slices import json_of
 from .problems import internal_problem, problem_of
+
+PART_BYTES = 128 << 10
+"""What is compressed and sent at once."""
+
+_MANY = 1_000
+"""Events or statements that are put into words in a thread."""
 
 
 async def lines_of(
@@ -38,14 +45,24 @@ async def lines_of(
     line = _Lines(packed)
     try:
         for text in await line.of(first):
-            yield text
+            async for part in in_parts(text):
+                yield part
         async for item in rest:
             for text in await line.of(item):
-                yield text
+                async for part in in_parts(text):
+                    yield part
     except AppError as e:
         yield _line("end", problem=problem_of(e))
     except Exception as e:  # a status is too late: the last line says it
         yield _line("end", problem=internal_problem(e))
+
+
+async def in_parts(text: bytes) -> AsyncIterator[bytes]:
+    """What is to be sent, in parts between which others have their turns: each is compressed at once."""
+    for start in range(0, len(text), PART_BYTES):
+        if start:
+            await asyncio.sleep(0)
+        yield text[start : start + PART_BYTES]
 
 
 class _Lines:
@@ -60,8 +77,8 @@ class _Lines:
         """The trace was sent already, before it was compared."""
 
     async def of(self, item: Chunk | Trace) -> list[bytes]:
-        """The lines about an item. A whole trace takes its time, in which others are to be heard."""
-        return await asyncio.to_thread(self.about, item) if isinstance(item, Trace) else self.about(item)
+        """The lines about an item. What is long takes its time, in which others are to be heard."""
+        return await asyncio.to_thread(self.about, item) if _is_long(item) else self.about(item)
 
     def about(self, item: Chunk | Trace) -> list[bytes]:
         if isinstance(item, Trace):
@@ -69,7 +86,7 @@ class _Lines:
         if isinstance(item, Opening):
             self._lines = [statement.range.line for statement in item.statements]
             return self._start(item.environment.model_dump(), len(item.statements))
-        chunk = _raw("chunk", chunk=item.model_dump_json(by_alias=True))
+        chunk = _raw("chunk", chunk=json_of(item).decode())
         return [*self._progress(item), chunk] if isinstance(item, Steps) else [chunk]
 
     def _start(self, environment: dict[str, Any], statements: int) -> list[bytes]:
@@ -86,7 +103,7 @@ class _Lines:
         return [_line("progress", steps=self._steps, line=line)]
 
     def _json(self, trace: Trace) -> str:
-        return packed_json(trace).decode() if self._packed else trace.model_dump_json(by_alias=True)
+        return (packed_json(trace) if self._packed else json_of(trace)).decode()
 
     def _end(self, trace: Trace) -> list[bytes]:
         if not trace.is_final:
@@ -94,6 +111,16 @@ class _Lines:
             return [_raw("chunk", trace=self._json(trace)), *_notes(trace)]
         told = [_comparison(trace)] if self._shown else _notes(trace)
         return [*told, _raw("end", trace=self._json(trace))]
+
+
+def _is_long(item: Chunk | Trace) -> bool:
+    match item:
+        case Steps():
+            return sum(len(step.events) for step in item.steps) > _MANY
+        case Opening():
+            return len(item.statements) > _MANY
+        case _:
+            return True
 
 
 def _notes(trace: Trace) -> list[bytes]:
