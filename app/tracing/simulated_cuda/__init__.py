@@ -24,6 +24,8 @@ import torch
 from torch.utils._device import _device_constructors
 
 from .. import reading
+from .composites import put_composites
+from .device_names import put_device_names
 from .factories import put_factories
 from .labels import CPU
 from .machine import Machine
@@ -48,8 +50,10 @@ class SimulatedCuda:
     def __enter__(self) -> "SimulatedCuda":
         machine, patches = self.machine, self._patches
         _device_constructors()  # remembers PyTorch's own functions, not ours
+        put_device_names(machine, patches)
         put_factories(machine, patches)
         put_moves(machine, patches)
+        put_composites(machine, patches)
         put_runtime(machine, patches)
         labels = machine.labels
         real_device = reading.get_device

@@ -2,9 +2,9 @@
 
 Three kinds. Kernels behind PyTorch's generated wrappers name the first tensor that is elsewhere than those
 before it; element-wise ops name two devices, and let a CPU tensor without dimensions pass; some ops have
-words of their own, or accept a tensor on the CPU. Which op is of which kind was read off the schema file
-that PyTorch ships (`device_check` in native_functions.yaml, names of wrappers from torchgen); the words are
-those of c10/core/impl and ATen. None of it could be held against a GPU here.
+words of their own, or accept a tensor on the CPU. Which op is of which kind is in `wrappers`; the words are
+those of c10/core/impl and ATen. What PyTorch compares before it comes to an op is in `composites`. None of
+it could be held against a GPU here.
 """
 
 import re
@@ -14,75 +14,25 @@ from typing import Any
 import torch
 
 from .labels import CPU, Labels
+from .wrappers import WRAPPERS, compared
 
-_STRUCTURED_OPS = """
-    _linalg_solve_ex _log_softmax_backward_data _softmax_backward_data adaptive_max_pool2d_backward
-    adaptive_max_pool3d_backward addmm addmm_ addmv addmv_ avg_pool2d_backward avg_pool3d_backward
-    baddbmm baddbmm_ bmm cat clamp.Tensor clamp_.Tensor clamp_max.Tensor clamp_max_.Tensor
-    clamp_min.Tensor clamp_min_.Tensor elu_backward fractional_max_pool2d fractional_max_pool2d_backward
-    fractional_max_pool3d gather gcd gcd_ gelu_backward hardshrink_backward hardsigmoid_backward igamma
-    igamma_ igammac igammac_ index_add index_add_ index_copy index_copy_ index_reduce index_reduce_
-    isin.Tensor_Tensor lcm lcm_ leaky_relu_backward linalg_cross linalg_ldl_solve linalg_lu_solve
-    logaddexp logaddexp2 logit_backward lu_unpack max_pool2d_with_indices_backward mm nextafter
-    nextafter_ nll_loss_backward nll_loss_forward reflection_pad1d_backward reflection_pad3d_backward
-    replication_pad1d_backward scatter.reduce scatter.src scatter.value scatter.value_reduce
-    scatter_.reduce scatter_.src scatter_.value scatter_.value_reduce scatter_add scatter_add_
-    scatter_reduce.two scatter_reduce_.two sigmoid_backward silu_backward slow_conv_transpose2d
-    softplus_backward softshrink_backward tanh_backward threshold_backward triangular_solve
-    """
-_STRUCTURED = frozenset(_STRUCTURED_OPS.split())
-_WRAPPED_OPS = """
-    _adaptive_avg_pool2d_backward _adaptive_avg_pool3d_backward
-    _amp_foreach_non_finite_check_and_unscale_ _amp_update_scale_ _batch_norm_with_update
-    _cdist_backward _cdist_forward _cholesky_solve_helper _chunk_cat _compute_linear_combination
-    _conv_depthwise2d _ctc_loss _ctc_loss.Tensor _ctc_loss_backward _ctc_loss_backward.Tensor
-    _cummax_helper _cummin_helper _dirichlet_grad _embedding_bag _embedding_bag_backward
-    _embedding_bag_dense_backward _embedding_bag_forward_only _embedding_bag_per_sample_weights_backward
-    _make_per_channel_quantized_tensor _masked_scale _masked_softmax _masked_softmax_backward
-    _native_batch_norm_legit _native_batch_norm_legit.no_stats _padded_dense_to_jagged_forward
-    _pdist_backward _philox_normal_ _philox_uniform_ _prelu_kernel _prelu_kernel_backward
-    _scaled_dot_product_cudnn_attention _scaled_dot_product_cudnn_attention_backward
-    _scaled_dot_product_efficient_attention _scaled_dot_product_flash_attention
-    _scaled_dot_product_flash_attention.quantized _scaled_mm _scaled_mm_v2
-    _slow_conv2d_backward.output_mask _slow_conv2d_forward _standard_gamma_grad _thnn_fused_gru_cell
-    _thnn_fused_gru_cell_backward _thnn_fused_lstm_cell _thnn_fused_lstm_cell_backward_impl
-    _transform_bias_rescale_qkv _weight_norm_interface _weight_norm_interface_backward addbmm addbmm_
-    addmm.dtype addr baddbmm.dtype batch_norm_backward batch_norm_backward_elemt
-    batch_norm_backward_reduce batch_norm_elemt batch_norm_gather_stats
-    batch_norm_gather_stats_with_counts batch_norm_update_stats binary_cross_entropy_backward bincount
-    bmm.dtype bucketize.Tensor conv_depthwise3d convolution_backward cudnn_batch_norm
-    cudnn_batch_norm_backward cudnn_convolution cudnn_convolution_add_relu cudnn_convolution_relu
-    cudnn_convolution_transpose cudnn_grid_sampler cudnn_grid_sampler_backward dot
-    embedding_dense_backward embedding_renorm_ equal fractional_max_pool3d_backward glu_backward
-    glu_backward_jvp glu_jvp grid_sampler_2d grid_sampler_2d_backward grid_sampler_3d
-    grid_sampler_3d_backward hardswish_backward hardtanh_backward huber_loss index_select
-    linalg_householder_product linalg_solve_triangular log_sigmoid_backward masked_scatter_
-    masked_select max_pool3d_with_indices_backward max_unpool2d max_unpool3d mish_backward mm.dtype
-    mse_loss_backward multi_margin_loss multi_margin_loss_backward multilabel_margin_loss_backward
-    multilabel_margin_loss_forward native_batch_norm native_batch_norm_backward native_dropout_backward
-    native_group_norm native_group_norm_backward native_layer_norm native_layer_norm_backward
-    nll_loss2d_backward nll_loss2d_forward normal.Tensor_Tensor ormqr put_ reflection_pad2d_backward
-    replication_pad2d_backward replication_pad3d_backward rrelu_with_noise rrelu_with_noise_
-    searchsorted.Scalar searchsorted.Tensor slow_conv_dilated2d slow_conv_dilated3d
-    slow_conv_transpose3d take vdot
-    """
-_WRAPPED = frozenset(_WRAPPED_OPS.split())
 _AS_ANOTHER = {
     "stack": ("wrapper_CUDA_cat", {"tensors": "tensors"}),
     "embedding": ("wrapper_CUDA__index_select", {"weight": "self", "indices": "index"}),
-    "native_batch_norm": (
-        "wrapper_CUDA__cudnn_batch_norm",
-        {n: n for n in ("input", "weight", "bias", "running_mean", "running_var")},
-    ),
     "_ctc_loss": ("wrapper_CUDA___ctc_loss", {"log_probs": "log_probs", "targets": "targets"}),
     "_ctc_loss.Tensor": ("wrapper_CUDA___ctc_loss", {"log_probs": "log_probs", "targets": "targets"}),
     "linear": ("wrapper_CUDA_addmm", {"bias": "self", "input": "mat1", "weight": "mat2"}),
+    "masked_scatter": ("wrapper_CUDA__masked_scatter_", {n: n for n in ("self", "mask", "source")}),
+    "_scaled_dot_product_flash_attention_for_cpu": (
+        "wrapper_CUDA___scaled_dot_product_efficient_attention",
+        {"query": "query", "key": "key", "value": "value", "attn_mask": "attn_bias"},
+    ),
 }
 """Ops that on CUDA run through another one's wrapper: its name, and what it calls our arguments."""
 
 _ANYWHERE_OPS = """
     _to_copy copy_ _copy_from lift lift_fresh lift_fresh_copy _pin_memory is_pinned _foreach_copy_ detach
-    alias set_.source_Tensor _has_compatible_shallow_copy_type is_set_to resize_as_ is_same_size
+    alias fill.Tensor fill_.Tensor _has_compatible_shallow_copy_type is_set_to resize_as_ is_same_size
     _sparse_coo_tensor_with_dims_and_tensors record_stream _shape_as_tensor
     _ctc_loss_backward _ctc_loss_backward.Tensor
     """
@@ -139,12 +89,8 @@ def _check(
     elif name in _AS_ANOTHER:
         wrapper, names = _AS_ANOTHER[name]
         _check_wrapped(wrapper, _named(func, args, kwargs, names), labels)
-    elif name in _STRUCTURED:
-        wrapper = f"wrapper_CUDA_{name.replace('.', '_')}"
-        _check_wrapped(wrapper, _named(func, args, kwargs, None), labels)
-    elif name in _WRAPPED:
-        op, _, overload = name.partition(".")
-        _check_wrapped(f"wrapper_CUDA_{overload}_{op}", _named(func, args, kwargs, None), labels)
+    elif name in WRAPPERS:
+        _check_wrapped(WRAPPERS[name], _named(func, args, kwargs, None), labels)
     else:
         _check_elementwise(tensors, func, args, labels, first)
 
@@ -152,9 +98,9 @@ def _check(
 def _named(func: Any, args: Any, kwargs: Any, names: dict[str, str] | None) -> list[tuple[str, Any]]:
     """Tensors among the arguments, each with the argument's name."""
     found: dict[str, list[Any]] = {}
-    for i, argument in enumerate(func._schema.arguments):
-        value = args[i] if i < len(args) else kwargs.get(argument.name)
-        called = argument.name if names is None else names.get(argument.name)
+    for i, argument in compared(func):
+        value = args[i] if i < len(args) else kwargs.get(argument)
+        called = argument if names is None else names.get(argument)
         if called is None:
             continue
         for t in value if isinstance(value, (list, tuple)) else (value,):
@@ -213,6 +159,9 @@ def _check_index(args: Any, kwargs: Any, labels: Labels) -> None:
     if len(args) > 2 and isinstance(args[2], torch.Tensor) and not labels.is_undecided(args[2]):
         there = labels.of(args[2])
         if there != device and args[2].dim() > 0:
+            accumulates = args[3] if len(args) > 3 else kwargs.get("accumulate", False)
+            if accumulates and device != CPU:
+                raise RuntimeError(f"expected device {device} but got device {there} for value tensor")
             raise RuntimeError(_two_devices(*((device, there) if device != CPU else (there, device))))
 
 
@@ -257,10 +206,45 @@ def _check_convolution(args: Any, kwargs: Any, labels: Labels) -> None:
 
 
 def _check_masked_fill(args: Any, kwargs: Any, labels: Labels) -> None:
+    """As `masked_fill__cuda`."""
+    if labels.is_undecided(args[0]) or labels.is_undecided(args[1]):
+        return
     here, there = labels.of(args[0]), labels.of(args[1])
+    if here == CPU and isinstance(args[2], torch.Tensor) and labels.of(args[2]) != CPU:
+        raise RuntimeError("masked_fill_: Expected inputs to be on same device")
     if here != there:
         raise RuntimeError(
             f"expected self and mask to be on the same device, but got mask on {there} and self on {here}"
+        )
+
+
+def _check_batch_norm(args: Any, kwargs: Any, labels: Labels) -> None:
+    """cuDNN is chosen for images, with weights, not for rows."""
+    given, weight, bias = args[:3]
+    chosen = given.dim() > 2 and weight is not None and bias is not None and given.dtype != torch.bfloat16
+    wrapper = "wrapper_CUDA__cudnn_batch_norm" if chosen else "wrapper_CUDA__native_batch_norm"
+    names = ("input", "weight", "bias", "running_mean", "running_var")
+    named = [(name, t) for name, t in zip(names, args, strict=False) if isinstance(t, torch.Tensor)]
+    _check_wrapped(wrapper, named, labels)
+
+
+def _check_grid(args: Any, kwargs: Any, labels: Labels) -> None:
+    """As `check_grid_sampler_common`."""
+    given, grid = labels.of(args[0]), labels.of(args[1])
+    if given != grid:
+        raise RuntimeError(
+            "grid_sampler(): expected input and grid to be on same device, "
+            f"but input is on {given} and grid is on {grid}"
+        )
+
+
+def _check_set(args: Any, kwargs: Any, labels: Labels) -> None:
+    """As `checkSetStorage`."""
+    here, there = labels.of(args[0]), labels.of(args[1])
+    if here != there and not labels.is_undecided(args[0]):
+        raise RuntimeError(
+            f'Attempted to set the storage of a tensor on device "{here}" to a storage on different device '
+            f'"{there}".  This is no longer allowed; the devices must match.'
         )
 
 
@@ -346,4 +330,8 @@ _OWN_WORDS: dict[str, Callable[[Any, Any, Labels], None]] = {
     "mv": _check_mv,
     "where.self": _check_where,
     "_pack_padded_sequence": _check_lengths,
+    "native_batch_norm": _check_batch_norm,
+    "grid_sampler_2d": _check_grid,
+    "grid_sampler_3d": _check_grid,
+    "set_.source_Tensor": _check_set,
 }

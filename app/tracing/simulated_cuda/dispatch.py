@@ -81,9 +81,7 @@ class DeviceMode(TorchDispatchMode):
         out = self._run(func, args, kwargs, place, on_device=device.type == "cuda" and not mixed)
         if self._keeps_versions:
             keep_foreach_versions(func, args, kwargs)
-        self._label(
-            name, func, args, kwargs, tensors, out, place, decided=bool(tensors) or target is not None
-        )
+        self._label(name, func, args, kwargs, tensors, out, place, told=target is not None)
         return out
 
     def _run(self, func: Any, args: Any, kwargs: Any, place: torch.device, *, on_device: bool) -> Any:
@@ -112,7 +110,7 @@ class DeviceMode(TorchDispatchMode):
         out: Any,
         place: torch.device,
         *,
-        decided: bool,
+        told: bool,
     ) -> None:
         labels = self._labels
         if place.type == "cuda":
@@ -124,6 +122,6 @@ class DeviceMode(TorchDispatchMode):
             if name in _MAY_RESIZE or name.endswith(("out", "_")):
                 for t in written_tensors(schema_of(func), args, kwargs):
                     labels.resized(t)
-        elif not decided:
+        elif not told and all(map(labels.is_undecided, tensors)):
             for t in tensors_returned(out):
                 labels.leave_undecided(t)

@@ -4,6 +4,8 @@ The one object that the replaced functions share. It knows of labels and of the 
 functions themselves are in `moves`, `factories` and `runtime`.
 """
 
+import os
+import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -30,7 +32,10 @@ _NO_SUCH_DEVICE = (
     "Compile with `TORCH_USE_CUDA_DSA` to enable device-side assertions.\n"
 )
 
-
+_FORKED = (
+    "Cannot re-initialize CUDA in forked subprocess. "
+    "To use CUDA with multiprocessing, you must use the 'spawn' start method"
+)
 _RETURNS = "simulated CUDA: gradients arrive where the tensor is"
 
 
@@ -59,6 +64,10 @@ class Machine:
         """What is to be done when the simulation ends."""
         self.current = 0
         """Number of the device that `cuda` means."""
+        self.default_of_types: torch.device | None = None
+        """Where factories put tensors after `torch.set_default_tensor_type`."""
+        self._threads = threading.local()
+        self._process = os.getpid()
 
     def device(self, asked: Any) -> torch.device:
         """What a program calls a device, as one with a number.
@@ -75,17 +84,20 @@ class Machine:
         index = self.current if asked.index is None else asked.index
         if not 0 <= index < len(self.labels.devices):
             raise torch.AcceleratorError(_NO_SUCH_DEVICE)
+        if os.getpid() != self._process and not self.labels.is_empty:
+            raise RuntimeError(_FORKED)
         return self.labels.devices[index]
 
     def default(self) -> torch.device | None:
         """Where factories put tensors that name no device, if the program chose."""
         chosen = _device.CURRENT_DEVICE
-        return None if chosen is None else self.device(chosen)
+        return self.default_of_types if chosen is None else self.device(chosen)
 
     def another_mode(self) -> DeviceMode:
-        """A mode for another thread, where nothing watches."""
+        """A mode for the running thread, which is not the main one: nothing watches there."""
         mode = DeviceMode(self.labels, self.generators, keeps_versions=True)
         mode.returns_gradients = self.return_gradients
+        self._threads.mode = mode
         return mode
 
     @contextmanager
@@ -93,7 +105,7 @@ class Machine:
         """While entered, ops put what they make on a device."""
         if place.type == "cuda" and torch_private.recording_state() is not None:
             raise not_simulated("torch.jit.trace with devices", "What it records would run on the CPU.")
-        mode = self.mode
+        mode = getattr(self._threads, "mode", self.mode)
         before, mode.target = mode.target, place
         try:
             yield

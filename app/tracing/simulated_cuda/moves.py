@@ -7,7 +7,7 @@ import torch
 from torch.overrides import _get_current_function_mode_stack, handle_torch_function, has_torch_function
 from torch.utils._device import DeviceContext
 
-from .checks import check_recurrent, type_name
+from .checks import type_name
 from .labels import CPU
 from .machine import Machine
 from .patches import Patches
@@ -93,7 +93,6 @@ def put_moves(machine: Machine, patches: Patches) -> None:
     patches.put(torch.Tensor, "share_memory_", heard(torch.Tensor.share_memory_, moves.share_memory_))
     patches.put(torch.Tensor, "record_stream", lambda self, stream: None)
     _put_storages(machine, patches)
-    _put_recurrent(machine, patches)
 
 
 def _put_facts(machine: Machine, patches: Patches) -> None:
@@ -225,31 +224,6 @@ class _Moves:
         return t
 
 
-def _put_recurrent(machine: Machine, patches: Patches) -> None:
-    """Recurrent layers compare devices before they begin."""
-
-    def checked(original: Any) -> Any:
-        def run(given: Any, second: Any, *rest: Any) -> Any:
-            packed = isinstance(rest[1], (list, tuple))  # input, batch sizes, hidden state, weights
-            hidden, weights = rest[:2] if packed else (second, rest[0])
-            states = list(hidden) if isinstance(hidden, (list, tuple)) else [hidden]
-            check_recurrent(given, states, list(weights), machine.labels)
-            return original(given, second, *rest)
-
-        return run
-
-    for name in ("lstm", "gru", "rnn_tanh", "rnn_relu"):
-        patches.put(torch._VF, name, checked(getattr(torch._VF, name)))
-    ctc_loss: Any = torch.ctc_loss
-
-    def with_lengths_there(log_probs: Any, targets: Any, *rest: Any) -> Any:
-        """PyTorch moves lengths to the device by itself, in C++, where there is none."""
-        lengths = [each.to(log_probs.device) if isinstance(each, torch.Tensor) else each for each in rest]
-        return ctc_loss(log_probs, targets, *lengths)
-
-    patches.put(torch, "ctc_loss", with_lengths_there)
-
-
 def _put_storages(machine: Machine, patches: Patches) -> None:
     labels = machine.labels
     kind: Any = torch.UntypedStorage
@@ -274,6 +248,9 @@ def _put_storages(machine: Machine, patches: Patches) -> None:
         return to(self, device="cuda" if device is None else device)
 
     patches.put(kind, "device", _Fact("device", device_of))
+    patches.put(kind, "is_cuda", property(lambda self: device_of(self).type == "cuda"))
+    shared: Any = kind.is_shared
+    patches.put(kind, "is_shared", lambda self: device_of(self).type == "cuda" or shared(self))
     patches.put(kind, "to", to)
     patches.put(kind, "cuda", cuda)
     patches.put(kind, "cpu", lambda self: to(self, device=CPU))

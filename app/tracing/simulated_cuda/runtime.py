@@ -4,14 +4,12 @@ Statistics come from the model of the caching allocator, through PyTorch's own P
 computes them from others. Everything is over when it returns: streams order nothing, events measure nothing.
 """
 
-import inspect
 import threading
-import warnings
-from types import SimpleNamespace
 from typing import Any
 
 import torch
 
+from .absent import NotThere, refuse_what_is_not_there
 from .autocast import put_autocast
 from .generators import Generator
 from .labels import CPU, SIMULATED
@@ -21,7 +19,26 @@ from .patches import Patches, not_simulated
 from .streams import put_streams
 
 NAME = "Simulated CUDA device"
-_NO_CLOCK = "It computes on the CPU, and how long that takes says nothing about a GPU."
+
+
+class _Properties:
+    """What is known of a device; of a GPU's own properties, that there is none."""
+
+    def __init__(self, name: str, total_memory: int) -> None:
+        self.name = name
+        self.total_memory = total_memory
+        self.major = self.minor = 0
+        self.multi_processor_count = 1
+        self.is_integrated = self.is_multi_gpu_board = 0
+
+    def __getattr__(self, name: str) -> Any:
+        raise NotThere(f"{SIMULATED}the property {name!r} of a device is not simulated. There is no GPU.")
+
+    def __repr__(self) -> str:
+        return (
+            f"_CudaDeviceProperties(name='{self.name}', major={self.major}, minor={self.minor}, "
+            f"total_memory={self.total_memory >> 20}MB, multi_processor_count={self.multi_processor_count})"
+        )
 
 
 def put_runtime(machine: Machine, patches: Patches) -> None:
@@ -33,7 +50,6 @@ def put_runtime(machine: Machine, patches: Patches) -> None:
     _put_randomness(machine, patches)
     put_autocast(machine, patches)
     _put_types(machine, patches)
-    _put_compiler(patches)
     patches.put(cuda, "_lazy_init", _refuse)
     patches.put(torch.backends.cudnn, "is_acceptable", lambda tensor: False)
     grouped = torch._C._group_tensors_by_device_and_dtype
@@ -53,7 +69,7 @@ def put_runtime(machine: Machine, patches: Patches) -> None:
             begin(thread)
 
     patches.put(threading.Thread, "_bootstrap_inner", begin_with_devices)
-    _refuse_what_is_not_there(patches)
+    refuse_what_is_not_there(machine, patches)
 
 
 def _device_of_group(lists: Any, otherwise: Any) -> Any:
@@ -84,31 +100,6 @@ def _gather(machine: Machine, parts: Any, dim: int, place: Any) -> Any:
     return torch.cat([part.to(to) for part in parts], dim or 0)
 
 
-def _refuse_what_is_not_there(patches: Patches) -> None:
-    reasons = {
-        "CUDAGraph": "Nothing is queued, so there is nothing to capture.",
-        "graph": "Nothing is queued, so there is nothing to capture.",
-        "make_graphed_callables": "Nothing is queued, so there is nothing to capture.",
-        "MemPool": "There is one pool.",
-        "cudart": "There is no CUDA runtime.",
-        "utilization": _NO_CLOCK,
-        "temperature": "There is no GPU.",
-        "power_draw": "There is no GPU.",
-        "clock_rate": "There is no GPU.",
-        "memory_usage": "There is no GPU.",
-        "list_gpu_processes": "There is no GPU.",
-    }
-    for name, why in reasons.items():
-        patches.put(torch.cuda, name, _refusing(f"torch.cuda.{name}", why))
-
-
-def _refusing(what: str, why: str) -> Any:
-    def refuse(*args: Any, **kwargs: Any) -> Any:
-        raise not_simulated(what, why)
-
-    return refuse
-
-
 def _put_devices(machine: Machine, patches: Patches) -> None:
     cuda, accelerator = torch.cuda, torch.accelerator
     count = len(machine.labels.devices)
@@ -116,15 +107,25 @@ def _put_devices(machine: Machine, patches: Patches) -> None:
     def number(device: Any = None) -> int:
         if device is None or device == -1:
             return machine.current
-        return int(machine.device(device).index or 0)
+        index: int = cuda._utils._get_device_index(device, optional=True)
+        if not 0 <= index < count:
+            raise AssertionError("Invalid device id")
+        return index
+
+    def name_of(device: Any = None) -> str:
+        return f"{NAME} {number(device)}" if count > 1 else NAME
 
     def synchronize(device: Any = None) -> None:
-        number(device)
+        if device is not None:
+            machine.device(cuda._utils._get_device_index(device, optional=True))
 
     def set_device(device: Any) -> None:
-        place = machine.device(device)
-        if place.type == "cuda":
-            machine.current = place.index
+        index = cuda._utils._get_device_index(device)
+        if index >= 0:
+            machine.current = machine.device(index).index
+
+    def set_index(device: Any) -> None:
+        machine.current = machine.device(device).index or 0
 
     def exchange(index: int) -> int:
         before = machine.current
@@ -134,15 +135,7 @@ def _put_devices(machine: Machine, patches: Patches) -> None:
 
     def properties(device: Any = None) -> Any:
         memory = machine.labels.memories[number(device)]
-        return SimpleNamespace(
-            name=NAME,
-            total_memory=memory.capacity,
-            major=0,
-            minor=0,
-            multi_processor_count=1,
-            is_integrated=0,
-            is_multi_gpu_board=0,
-        )
+        return _Properties(name_of(device), memory.capacity)
 
     def supports_bf16(including_emulation: bool = True) -> bool:
         return True
@@ -158,7 +151,7 @@ def _put_devices(machine: Machine, patches: Patches) -> None:
         "_maybe_exchange_device": exchange,
         "synchronize": synchronize,
         "ipc_collect": lambda: None,
-        "get_device_name": lambda device=None: f"{NAME} {number(device)}" if count > 1 else NAME,
+        "get_device_name": name_of,
         "get_device_capability": lambda device=None: (number(device) * 0, 0),
         "get_device_properties": properties,
         "can_device_access_peer": lambda device, peer: number(device) != number(peer),
@@ -175,11 +168,13 @@ def _put_devices(machine: Machine, patches: Patches) -> None:
         "current_accelerator": lambda check_available=False: kind,
         "current_device_index": lambda: machine.current,
         "current_device_idx": lambda: machine.current,
-        "set_device_index": set_device,
-        "set_device_idx": set_device,
+        "set_device_index": set_index,
+        "set_device_idx": set_index,
         "synchronize": lambda device=None: None,
     }.items():
         patches.put(accelerator, name, function)
+    patches.put(torch._C, "_accelerator_exchangeDevice", exchange)
+    patches.put(torch._C, "_accelerator_maybeExchangeDevice", exchange)
 
 
 def _put_randomness(machine: Machine, patches: Patches) -> None:
@@ -237,40 +232,3 @@ def _put_types(machine: Machine, patches: Patches) -> None:
         if name.endswith("Tensor") and isinstance(old, type) and hasattr(torch, name):
             about = {"dtype": old.dtype, "machine": machine, "__module__": "torch.cuda"}  # type: ignore[attr-defined]
             patches.put(torch.cuda, name, _OldKind(name, (), about))
-
-
-def _put_compiler(patches: Patches) -> None:
-    """Compiled code would not ask the simulation where its tensors are: it runs as it is written."""
-
-    script: Any = torch.jit.script
-
-    def scripted(obj: Any, *args: Any, **kwargs: Any) -> Any:
-        of = type(obj) if isinstance(obj, torch.nn.Module) else obj
-        try:
-            text = inspect.getsource(of)
-        except (OSError, TypeError):
-            text = ""
-        if "cuda" in text:
-            raise not_simulated("torch.jit.script with devices", "Its code asks C++ for the device.")
-        return script(obj, *args, **kwargs)
-
-    patches.put(torch.jit, "script", scripted)
-    trace: Any = torch.jit.trace
-
-    def traced(func: Any, example_inputs: Any = None, *args: Any, **kwargs: Any) -> Any:
-        given = [example_inputs] if isinstance(example_inputs, torch.Tensor) else example_inputs or ()
-        own = func.parameters() if isinstance(func, torch.nn.Module) else ()
-        if any(isinstance(t, torch.Tensor) and t.is_cuda for t in (*given, *own)):
-            raise not_simulated("torch.jit.trace with devices", "What it records would run on the CPU.")
-        return trace(func, example_inputs, *args, **kwargs)
-
-    patches.put(torch.jit, "trace", traced)
-
-    def run_as_written(model: Any = None, **options: Any) -> Any:
-        if model is None:
-            return lambda function: run_as_written(function, **options)
-        said = f"{SIMULATED}torch.compile compiles nothing, the code runs as it is written"
-        warnings.warn(said, stacklevel=2)
-        return model
-
-    patches.put(torch, "compile", run_as_written)

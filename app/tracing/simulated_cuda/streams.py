@@ -15,7 +15,20 @@ from .patches import Patches, not_simulated
 class Stream:
     """A queue of a simulated device."""
 
+    device_type = 1
+    """What C++ calls CUDA."""
+
     _count = 0
+
+    @staticmethod
+    def priority_range() -> tuple[int, int]:
+        """There is one priority."""
+        return 0, 0
+
+    @property
+    def device_index(self) -> int:
+        """The number of its device."""
+        return int(self.device.index)
 
     def __init__(self, device: Any = None, priority: int = 0, **kwargs: Any) -> None:
         self.device = _machine_of().device("cuda" if device is None else device)
@@ -46,11 +59,11 @@ class Stream:
         return event if event is not None else Event()
 
     def __enter__(self) -> "Stream":
-        _entered.append(self)
+        _enter(self)
         return self
 
     def __exit__(self, *error: object) -> None:
-        _entered.pop()
+        _leave()
 
     def __repr__(self) -> str:
         return f"<torch.cuda.Stream device={self.device} (simulated: orders nothing)>"
@@ -91,11 +104,24 @@ class Event:
 
 
 _entered: list[Any] = []
+_devices_before: list[int] = []
 _machines: list[Machine] = []
 
 
 def _machine_of() -> Machine:
     return _machines[-1]
+
+
+def _enter(stream: Any) -> None:
+    machine = _machine_of()
+    _entered.append(stream)
+    _devices_before.append(machine.current)
+    machine.current = stream.device.index
+
+
+def _leave() -> None:
+    _entered.pop()
+    _machine_of().current = _devices_before.pop()
 
 
 class _On:
@@ -106,18 +132,20 @@ class _On:
 
     def __enter__(self) -> Any:
         if self._stream is not None:
-            _entered.append(self._stream)
+            _enter(self._stream)
         return self._stream
 
     def __exit__(self, *error: object) -> None:
         if self._stream is not None:
-            _entered.pop()
+            _leave()
 
 
 def put_streams(machine: Machine, patches: Patches) -> None:
     """Replace streams and events."""
     _machines[:] = [machine]
     _entered.clear()
+    _devices_before.clear()
+    chosen: Any = None
     usual = {i: Stream(place) for i, place in enumerate(machine.labels.devices)}
 
     def default(device: Any = None) -> Any:
@@ -125,10 +153,13 @@ def put_streams(machine: Machine, patches: Patches) -> None:
         return usual[index or 0]
 
     def current(device: Any = None) -> Any:
-        return _entered[-1] if _entered else default(device)
+        wanted = default(device)
+        return next((s for s in reversed((chosen, *_entered)) if s and s.device == wanted.device), wanted)
 
     def choose(stream: Any) -> None:
-        _entered[:] = [stream]
+        nonlocal chosen
+        if stream is not None:
+            chosen, machine.current = stream, stream.device.index
 
     for name, value in {
         "Stream": Stream,
