@@ -1,6 +1,16 @@
 """Operands on two devices fail as they do on CUDA, in its words; what CUDA lets pass passes."""
 
+import re
+from pathlib import Path
+
 import pytest
+import torch
+import torchgen
+from tensor_anatomy.tracing.simulated_cuda.wrappers import WRAPPERS, compared
+from torchgen import dest, gen
+from torchgen.model import DispatchKey
+from torchgen.selective_build.selector import SelectiveBuilder
+from torchgen.utils import Target
 
 from .running import run
 
@@ -60,7 +70,57 @@ REFUSED = [
     ("g.masked_select(c > 0)", elsewhere("mask", "_masked_select")),
     ("g.scatter_(1, torch.tensor([[0], [1]]), 1.)", elsewhere("index", "scatter__value")),
     ("nn.LayerNorm(2)(g)", elsewhere("weight", "_native_layer_norm")),
-    ("nn.BatchNorm1d(2)(g)", elsewhere("weight", "_cudnn_batch_norm")),
+    ("nn.BatchNorm1d(2)(g)", elsewhere("weight", "_native_batch_norm")),
+    ("nn.BatchNorm2d(2)(g.expand(2, 2, 2, 2))", elsewhere("weight", "_cudnn_batch_norm")),
+    ("torch.mm(g, g, out=c)", elsewhere("self", "mm_out_out", "cuda:0", "cpu")),
+    ("torch.cat([g, g], out=torch.empty(4, 2))", elsewhere("tensors", "cat_out_out", "cuda:0", "cpu")),
+    ("g.masked_scatter(g > 0, c)", elsewhere("source", "_masked_scatter_")),
+    (
+        "F.scaled_dot_product_attention(g[None, None], g[None, None], g[None, None], c[None, None])",
+        elsewhere("attn_bias", "__scaled_dot_product_efficient_attention"),
+    ),
+    (
+        "F.scaled_dot_product_attention(g[None], c[None], c[None])",
+        "Expected query, key, and value to have the same device type, but got query.device: cuda:0 "
+        "key.device: cpu and value.device: cpu instead.",
+    ),
+    (
+        "F.grid_sample(g[None, None], torch.zeros(1, 2, 2, 2), align_corners=False)",
+        "grid_sampler(): expected input and grid to be on same device, "
+        "but input is on cuda:0 and grid is on cpu",
+    ),
+    (
+        "torch.stft(torch.ones(64, device='cuda'), 16, window=torch.ones(16), return_complex=True)",
+        "stft input and window must be on the same device but got self on cuda:0 and window on cpu",
+    ),
+    (
+        "torch.linalg.multi_dot([g, c])",
+        "multi_dot(): all tensors must be on the same device but tensor 0 is on cuda:0 and tensor 1 on cpu",
+    ),
+    ("torch.block_diag(g, c)", "torch.block_diag: input tensors must all be on the same device."),
+    ("torch.meshgrid(g[0], c[0], indexing='ij')", "meshgrid expects all tensors to have the same device"),
+    (
+        "g.quantile(torch.tensor([0.5]))",
+        "quantile() q tensor must be on the same device as the input tensor",
+    ),
+    (
+        "g.tensor_split(torch.tensor([1], device='cuda'))",
+        "tensor_split expected tensor_indices_or_sections to be on cpu, but it's on cuda:0",
+    ),
+    ("c.masked_fill(c > 0, g.sum())", "masked_fill_: Expected inputs to be on same device"),
+    (
+        "g.set_(c)",
+        'Attempted to set the storage of a tensor on device "cuda:0" to a storage on different device '
+        '"cpu".  This is no longer allowed; the devices must match.',
+    ),
+    (
+        "g.index_put_((torch.tensor([0]),), c[:1], accumulate=True)",
+        "expected device cuda:0 but got device cpu for value tensor",
+    ),
+    (
+        "nn.Parameter(g.clone()).mul(2).backward(c)",
+        "invalid gradient at index 0 - expected device cuda:0 but got cpu",
+    ),
     ("nn.Conv2d(1, 1, 1).cuda()(c[None, None])", TYPES.format(ON_HOST, ON_DEVICE)),
     ("nn.Conv2d(1, 1, 1)(g[None, None])", TYPES.format(ON_DEVICE, ON_HOST)),
     (
@@ -153,6 +213,11 @@ def test_what_cuda_lets_pass_passes() -> None:
         g[torch.tensor([1])] = torch.tensor(9.)
         g[g > 8] = 7.
         c.copy_(g)
+        c[0, 0] = torch.tensor(1., device="cuda")
+        print(g.quantile(0.5).item(), torch.zeros(1).fill_(g[1, 1]).device)
+        w = torch.ones(2, device="cuda", requires_grad=True)
+        w.sum().backward(torch.tensor(2.))
+        print(w.grad)
         print(c.tolist(), c.device, g.cpu().numpy().shape)
         """
     )
@@ -161,5 +226,64 @@ def test_what_cuda_lets_pass_passes() -> None:
         "cuda:0 cuda:0 cuda:0",
         "cuda:0 cuda:0",
         "cuda:0 cuda:0",
+        "4.0 cpu",
+        "tensor([2., 2.], device='cuda:0')",
         "[[1.0, 1.0], [7.0, 7.0]] cpu (2, 2)",
     ]
+
+
+def test_a_function_of_ones_own_that_returns_a_gradient_from_elsewhere_is_named() -> None:
+    ran = run(
+        """
+        class Double(torch.autograd.Function):
+            @staticmethod
+            def forward(ctx, x, factor):
+                return x * factor
+            @staticmethod
+            def backward(ctx, grad):
+                return torch.full((2,), 2.), None
+        x = torch.ones(2, device="cuda", requires_grad=True)
+        Double.apply(x, 2).sum().backward()
+        """
+    )
+
+    assert ran.error == (
+        "RuntimeError: Function DoubleBackward returned an invalid gradient at index 0 "
+        "- expected device cuda:0 but got cpu"
+    )
+
+
+@pytest.mark.slow
+def test_the_wrappers_are_those_that_the_code_generator_of_pytorch_makes() -> None:
+    made = wrappers_generated()
+
+    for op, wrapper in WRAPPERS.items():
+        name, _, overload = op.partition(".")
+        function = getattr(getattr(torch.ops.aten, name), overload or "default")
+        types = {a.name: str(a.type) for a in function._schema.arguments}
+        compares = [argument for _, argument in compared(function) if "Tensor" in types[argument]]
+        assert made.get(wrapper) == compares, op
+
+
+def wrappers_generated() -> dict[str, list[str]]:
+    """What each wrapper of a CUDA kernel compares, in order, by the generator that PyTorch ships."""
+    native = Path(torchgen.__file__).parent / "packaged/ATen/native"
+    parsed = gen.parse_native_yaml(str(native / "native_functions.yaml"), str(native / "tags.yaml"))
+    write = dest.RegisterDispatchKey(
+        parsed.backend_indices[DispatchKey.CUDA],
+        Target.ANONYMOUS_DEFINITION,
+        SelectiveBuilder.get_nop_selector(),
+        rocm=False,
+        symint=True,
+        class_method_name=None,
+        skip_dispatcher_op_registration=False,
+    )
+    text = "\n".join(
+        part for group in gen.get_grouped_native_functions(parsed.native_functions) for part in write(group)
+    )
+    made: dict[str, list[str]] = {}
+    for wrapper, argument in re.findall(
+        r'update_common_device\(common_device, \w+, "(\w+)", "(\w+)"\)', text
+    ):
+        made.setdefault(wrapper, []).append(argument)
+    return made

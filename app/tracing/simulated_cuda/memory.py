@@ -21,8 +21,12 @@ def put_memory(machine: Machine, patches: Patches) -> None:
 
     def memory_of(device: Any = None) -> Allocator:
         labels.sweep()
-        index = machine.current if device is None else machine.device(device).index
-        return labels.memories[index or 0]
+        index = machine.current
+        if device is not None:
+            index = torch.cuda._utils._get_device_index(device, optional=True)
+        if not 0 <= index < len(labels.memories):
+            raise RuntimeError(f"Invalid device argument {index}: did you call init?")
+        return labels.memories[index]
 
     def nested(device: Any = None) -> dict[str, Any]:
         return _table(memory_of(device))

@@ -113,7 +113,8 @@ def _put_devices(machine: Machine, patches: Patches) -> None:
         return index
 
     def name_of(device: Any = None) -> str:
-        return f"{NAME} {number(device)}" if count > 1 else NAME
+        index = number(device)
+        return f"{NAME} {index}" if count > 1 else NAME
 
     def synchronize(device: Any = None) -> None:
         if device is not None:
@@ -232,3 +233,12 @@ def _put_types(machine: Machine, patches: Patches) -> None:
         if name.endswith("Tensor") and isinstance(old, type) and hasattr(torch, name):
             about = {"dtype": old.dtype, "machine": machine, "__module__": "torch.cuda"}  # type: ignore[attr-defined]
             patches.put(torch.cuda, name, _OldKind(name, (), about))
+    choose: Any = torch.set_default_tensor_type
+
+    def choose_type(t: Any) -> None:
+        name = t if isinstance(t, str) else f"{t.__module__}.{t.__name__}"
+        on_device = name.startswith("torch.cuda.")
+        choose(name.replace("torch.cuda.", "torch."))
+        machine.default_of_types = machine.device("cuda") if on_device else None
+
+    patches.put(torch, "set_default_tensor_type", choose_type)

@@ -27,10 +27,9 @@ _WRAPPED_OPS = """
     _amp_foreach_non_finite_check_and_unscale_ _amp_update_scale_ _batch_norm_with_update
     _cdist_backward _cdist_forward _cholesky_solve_helper _chunk_cat _compute_linear_combination
     _conv_depthwise2d _ctc_loss _ctc_loss.Tensor _ctc_loss_backward _ctc_loss_backward.Tensor
-    _cummax_helper _cummin_helper _dirichlet_grad _efficient_attention_forward _embedding_bag
-    _embedding_bag_backward _embedding_bag_dense_backward _embedding_bag_forward_only
-    _embedding_bag_per_sample_weights_backward _flash_attention_forward
-    _flash_attention_forward_no_dropout_inplace _fused_adagrad_ _fused_adam_ _fused_adamw_
+    _cummax_helper _cummin_helper _dirichlet_grad _embedding_bag _embedding_bag_backward
+    _embedding_bag_dense_backward _embedding_bag_forward_only
+    _embedding_bag_per_sample_weights_backward _fused_adagrad_ _fused_adam_ _fused_adamw_
     _fused_rms_norm _fused_rms_norm_backward _fused_sdp_choice _fused_sgd_
     _jagged_to_padded_dense_forward _make_per_channel_quantized_tensor _masked_scale _masked_softmax
     _masked_softmax_backward _native_batch_norm_legit _native_batch_norm_legit.no_stats
@@ -140,11 +139,9 @@ def _names() -> dict[str, str]:
 WRAPPERS = _names()
 """Ops, without `aten::`, each with the name of its wrapper."""
 
-_NOT_COMPARED = ("sorter",)
-
 
 def compared(func: Any) -> list[tuple[int, str]]:
-    """Arguments whose devices a wrapper compares: what is written first, each with its place."""
-    arguments = [(i, a) for i, a in enumerate(func._schema.arguments) if a.name not in _NOT_COMPARED]
+    """Arguments whose devices a wrapper compares: what is written, then those that need no keyword."""
+    arguments = list(enumerate(func._schema.arguments))
     written = [(i, a.name) for i, a in arguments if a.is_out]
-    return written + [(i, a.name) for i, a in arguments if not a.is_out]
+    return written + [(i, a.name) for i, a in arguments if not a.kwarg_only]
