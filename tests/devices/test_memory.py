@@ -175,3 +175,33 @@ def test_a_move_doubles_memory_as_long_as_the_source_is_held() -> None:
         (e["line"], e["source_device"], e["target_device"], e["nbytes"]) for e in ran.events("transfer")
     ]
     assert copies == [(3, "cpu", "cuda:0", 1 << 20), (5, "cuda:0", "cpu", 1 << 20)]
+
+
+def test_statistics_tell_pools_requests_and_totals_apart() -> None:
+    ran = run(
+        """
+        small = torch.ones(100, device="cuda")
+        large = torch.ones(1 << 20, device="cuda")
+        del large
+        torch.cuda.empty_cache()
+        s = torch.cuda.memory_stats()
+        for kind in ("allocated_bytes", "requested_bytes", "allocation", "reserved_bytes", "segment"):
+            row = [[s[f"{kind}.{pool}.{f}"] for f in ("current", "peak", "allocated", "freed")]
+                   for pool in ("small_pool", "large_pool")]
+            print(kind, *row)
+        print(s["num_device_alloc"], s["num_device_free"])
+        torch.cuda.reset_accumulated_memory_stats()
+        print(torch.cuda.memory_stats()["allocation.all.allocated"])
+        """
+    )
+
+    mib = 1 << 20
+    assert ran.printed == [
+        f"allocated_bytes [512, 512, 512, 0] [0, {4 * mib}, {4 * mib}, {4 * mib}]",
+        f"requested_bytes [400, 400, 400, 0] [0, {4 * mib}, {4 * mib}, {4 * mib}]",
+        "allocation [1, 1, 1, 0] [0, 1, 1, 1]",
+        f"reserved_bytes [{2 * mib}, {2 * mib}, {2 * mib}, 0] [0, {20 * mib}, {20 * mib}, {20 * mib}]",
+        "segment [1, 1, 1, 0] [0, 1, 1, 1]",
+        "2 1",
+        "0",
+    ]

@@ -49,6 +49,32 @@ class Block:
     start: int
     size: int
     free: bool = True
+    requested: int = 0
+    """Bytes that were asked for, before rounding."""
+
+
+@dataclass
+class Tally:
+    """One figure of `torch.cuda.memory_stats`."""
+
+    current: int = 0
+    peak: int = 0
+    allocated: int = 0
+    """All that was ever added."""
+
+    freed: int = 0
+
+    def add(self, amount: int) -> None:
+        """More, or less."""
+        self.current += amount
+        self.peak = max(self.peak, self.current)
+        if amount > 0:
+            self.allocated += amount
+        else:
+            self.freed -= amount
+
+
+COUNTED = ("allocated_bytes", "requested_bytes", "allocation", "reserved_bytes", "segment")
 
 
 @dataclass(eq=False)
@@ -90,16 +116,23 @@ class Allocator:
         self.reserved = 0
         self.peak_allocated = 0
         self.peak_reserved = 0
-        self.total_allocated = 0
-        """Bytes ever handed out."""
-        self.total_freed = 0
-        self.allocations = 0
         self.retries = 0
         """Times the cache was given back because the device was full."""
         self.failures = 0
         """Times it was out of memory."""
         self.segments: list[Segment] = []
+        self.tallies = {
+            kind: {pool: Tally() for pool in ("all", "small_pool", "large_pool")} for kind in COUNTED
+        }
+        """Figures of each kind, of all memory and of each pool."""
         self._numbers = 0
+
+    def _count(self, small: bool, **amounts: int) -> None:
+        pool = "small_pool" if small else "large_pool"
+        for kind, amount in amounts.items():
+            tallies = self.tallies[kind]
+            tallies["all"].add(amount)
+            tallies[pool].add(amount)
 
     @property
     def blocks_in_use(self) -> int:
@@ -145,9 +178,9 @@ class Allocator:
         block = self._best_fit(size, small) or self._new_segment(size, small).blocks[0]
         self._cut(block, size, small)
         block.free = False
+        block.requested = nbytes
+        self._count(small, allocated_bytes=block.size, requested_bytes=nbytes, allocation=1)
         self.allocated += block.size
-        self.total_allocated += block.size
-        self.allocations += 1
         self.peak_allocated = max(self.peak_allocated, self.allocated)
         return block
 
@@ -156,8 +189,13 @@ class Allocator:
         if block is None:
             return
         block.free = True
+        self._count(
+            block.segment.small,
+            allocated_bytes=-block.size,
+            requested_bytes=-block.requested,
+            allocation=-1,
+        )
         self.allocated -= block.size
-        self.total_freed += block.size
         blocks = block.segment.blocks
         at = blocks.index(block)
         if at + 1 < len(blocks) and blocks[at + 1].free:
@@ -167,12 +205,25 @@ class Allocator:
 
     def empty_cache(self) -> None:
         """Give back segments without a block in use; one small tensor keeps its whole segment."""
+        for segment in self.segments:
+            if segment.is_unused:
+                self._count(segment.small, reserved_bytes=-segment.size, segment=-1)
         self.segments = [segment for segment in self.segments if not segment.is_unused]
         self.reserved = sum(segment.size for segment in self.segments)
 
     def reset_peaks(self) -> None:
         """Peaks begin anew from what is there now."""
         self.peak_allocated, self.peak_reserved = self.allocated, self.reserved
+        for tally in self._all_tallies():
+            tally.peak = tally.current
+
+    def reset_totals(self) -> None:
+        """What was ever added or taken away is counted anew."""
+        for tally in self._all_tallies():
+            tally.allocated = tally.freed = 0
+
+    def _all_tallies(self) -> list[Tally]:
+        return [tally for pools in self.tallies.values() for tally in pools.values()]
 
     def _best_fit(self, size: int, small: bool) -> Block | None:
         best: Block | None = None
@@ -201,6 +252,7 @@ class Allocator:
         segment = Segment(self._numbers, wanted, small)
         segment.blocks.append(Block(segment, 0, wanted))
         self.segments.append(segment)
+        self._count(small, reserved_bytes=wanted, segment=1)
         self.reserved += wanted
         self.peak_reserved = max(self.peak_reserved, self.reserved)
         return segment

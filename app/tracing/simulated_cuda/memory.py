@@ -4,11 +4,13 @@ PyTorch's own Python code makes `memory_allocated`, `max_memory_reserved`, `memo
 from one table, which is made here.
 """
 
+from collections.abc import Callable
+from dataclasses import asdict
 from typing import Any
 
 import torch
 
-from .allocator import Allocator
+from .allocator import COUNTED, Allocator
 from .labels import SIMULATED
 from .machine import Machine
 from .patches import Patches
@@ -69,7 +71,7 @@ def put_memory(machine: Machine, patches: Patches) -> None:
         "reset_peak_memory_stats": lambda device=None: memory_of(device).reset_peaks(),
         "reset_max_memory_allocated": lambda device=None: memory_of(device).reset_peaks(),
         "reset_max_memory_cached": lambda device=None: memory_of(device).reset_peaks(),
-        "reset_accumulated_memory_stats": lambda device=None: None,
+        "reset_accumulated_memory_stats": lambda device=None: memory_of(device).reset_totals(),
         "set_per_process_memory_fraction": set_fraction,
         "get_per_process_memory_fraction": lambda device=None: (
             memory_of(device).limit / memory_of(device).capacity
@@ -101,57 +103,39 @@ def put_memory(machine: Machine, patches: Patches) -> None:
 def _table(memory: Allocator) -> dict[str, Any]:
     """What `torch._C._cuda_memoryStats` answers, of one device.
 
-    Peaks and totals are kept for all pools together.
+    Of free pieces between blocks in use no peaks and totals are kept.
     """
-
-    def figures(kind: str) -> dict[str, dict[str, int]]:
-        pools = {"all": None, "large_pool": False, "small_pool": True}
-        return {name: _figures(memory, kind, small) for name, small in pools.items()}
-
+    as_counted = {"active_bytes": "allocated_bytes", "active": "allocation"}
+    kinds = (*COUNTED, *as_counted)
     none = {"current": 0, "peak": 0, "allocated": 0, "freed": 0}
-    kinds = (
-        "allocated_bytes",
-        "active_bytes",
-        "requested_bytes",
-        "reserved_bytes",
-        "inactive_split_bytes",
-        "allocation",
-        "active",
-        "segment",
-        "inactive_split",
-    )
+    segments = memory.tallies["segment"]["all"]
     return {
-        **{kind: figures(kind) for kind in kinds},
+        **{
+            kind: {pool: asdict(tally) for pool, tally in memory.tallies[as_counted.get(kind, kind)].items()}
+            for kind in kinds
+        },
+        "inactive_split_bytes": _loose(memory, lambda block: int(block.size)),
+        "inactive_split": _loose(memory, lambda block: 1),
         "oversize_allocations": none,
         "oversize_segments": none,
         "num_alloc_retries": memory.retries,
         "num_ooms": memory.failures,
+        "num_sync_all_streams": 0,
+        "num_device_alloc": segments.allocated,
+        "num_device_free": segments.freed,
         "max_split_size": -1,
     }
 
 
-def _figures(memory: Allocator, kind: str, small: bool | None) -> dict[str, int]:
-    segments = [s for s in memory.segments if small is None or s.small is small]
-    blocks = [block for segment in segments for block in segment.blocks]
-    used = [block for block in blocks if not block.free]
-    loose = [b for s in segments for b in s.blocks if b.free and len(s.blocks) > 1]
-    current = {
-        "reserved_bytes": sum(s.size for s in segments),
-        "segment": len(segments),
-        "inactive_split_bytes": sum(b.size for b in loose),
-        "inactive_split": len(loose),
-        "allocation": len(used),
-        "active": len(used),
-    }.get(kind, sum(b.size for b in used))
-    peak = total = freed = current
-    if small is None:
-        if kind in ("allocated_bytes", "active_bytes", "requested_bytes"):
-            peak, total, freed = memory.peak_allocated, memory.total_allocated, memory.total_freed
-        elif kind == "reserved_bytes":
-            peak = memory.peak_reserved
-        elif kind in ("allocation", "active"):
-            total, freed = memory.allocations, memory.allocations - current
-    return {"current": current, "peak": max(peak, current), "allocated": total, "freed": freed}
+def _loose(memory: Allocator, weight: Callable[[Any], int]) -> dict[str, dict[str, int]]:
+    """Free pieces of segments that are cut, by pool."""
+    pools = {"small_pool": 0, "large_pool": 0}
+    for segment in memory.segments:
+        if len(segment.blocks) > 1:
+            pool = "small_pool" if segment.small else "large_pool"
+            pools[pool] += sum(weight(block) for block in segment.blocks if block.free)
+    figures = {"all": sum(pools.values()), **pools}
+    return {pool: {"current": n, "peak": n, "allocated": n, "freed": 0} for pool, n in figures.items()}
 
 
 def _segment(segment: Any, device: int) -> dict[str, Any]:
