@@ -136,3 +136,17 @@ def test_a_simulated_allocator_tells_its_figures_and_that_it_is_a_model() -> Non
         (4, 0, 2 << 20),
     ]
     assert all(e["simulated"] for e in told)
+
+
+def test_a_mask_that_pytorch_makes_for_itself_is_where_its_operands_are() -> None:
+    ran = run(
+        """
+        from torch.nn.functional import scaled_dot_product_attention
+        q = torch.randn(1, 2, 4, 8, device="cuda", requires_grad=True)
+        out = scaled_dot_product_attention(q, q, q, dropout_p=0.5, is_causal=True)
+        out.sum().backward()
+        print(out.device, q.grad.device)
+        """
+    )
+
+    assert (ran.error, ran.printed) == (None, ["cuda:0 cuda:0"])
