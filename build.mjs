@@ -20,7 +20,7 @@ const PAGES = ["home", "lesson", "playground"];
 
 // One file each, without imports. An exported page carries the embed inside its own HTML; the theme is
 // chosen before the first paint, which no module can do.
-const STANDALONE = ["embed", "more", "theme"];
+const STANDALONE = ["embed", "pasted", "more", "theme"];
 
 // Of each font the letters and weights the pages use: half of what the packages hold. What a reader's
 // program has beyond them comes from the system's fonts, as Chinese does.

@@ -1,44 +1,17 @@
 /**
  * The player alone, in other people's pages.
  *
- * It takes the page's height and no keys, reads a program from the hash when there is no recorded
- * trace, tells the page around it how high it is when asked to (`autoheight`), and obeys
- * `{type: "tensor-anatomy.set", step, theme}` from that page alone.
+ * It takes the page's height and no keys, tells the page around it how high it is when asked to
+ * (`autoheight`), and obeys `{type: "tensor-anatomy.set", step, theme}` from that page alone. A program
+ * that stands in the hash is for `pasted.ts`.
  */
 import { MORE } from "./features/more";
-import { linkTo, readLink, stepOf } from "./model/link";
-import { Problem, runProgram } from "./model/run";
-import { pageMessages } from "./page";
+import { stepOf } from "./model/link";
 import type { StepChange } from "./player";
 import { defineTracePlayer, TracePlayer } from "./trace-player";
-import { el } from "./views/dom";
 
 const LEAST_HEIGHT = 200;
 const MOST_HEIGHT = 4000;
-const RUN_MS = 30_000;
-
-/** Runs the program of the address and shows it. */
-async function showPasted(player: TracePlayer): Promise<void> {
-  const messages = pageMessages();
-  const { source, step, seed, device } = await readLink(location.hash);
-  const notice = el("p", { class: "notice", role: "status" }, messages.text("ui.run.running", { seconds: 0, steps: 0, line: 0 }));
-  player.replaceChildren(notice);
-  const open = document.getElementById("open");
-  if (source !== null) open?.setAttribute("href", `${open.getAttribute("href") ?? ""}${await linkTo({ source, seed, device }, step)}`);
-  try {
-    if (source === null) throw new Problem("unreadable-link", "");
-    const trace = await runProgram({ source, seed, device }, AbortSignal.timeout(RUN_MS), { compared: (result) => player.player?.compare(result) });
-    if (step !== null) player.setAttribute("step", String(step));
-    player.load(trace);
-  } catch (error) {
-    const problem = error instanceof Problem ? error : new Problem("unreachable", "");
-    const id = `ui.problem.${problem.code}`;
-    const args = { limit: problem.limit ?? 0, seconds: problem.retryAfter ?? 1, message: problem.message };
-    const said = messages.text(id, args);
-    notice.textContent = said === id ? problem.message : said;
-    player.replaceChildren(notice);
-  }
-}
 
 /** Tells the page around how high the content is, in the words of the hosts that listen. */
 function tellHeight(): void {
@@ -88,8 +61,6 @@ if (player instanceof TracePlayer) {
     document.documentElement.classList.add("autoheight");
     tellHeight();
   }
-  const inside = player.querySelector(':scope > script[type="application/json"]') !== null;
-  if (!player.hasAttribute("src") && !inside && player.player === null) void showPasted(player);
   const step = stepOf(new URLSearchParams(location.search));
   if (step !== null && !player.hasAttribute("step")) player.setAttribute("step", String(step));
 }

@@ -67,6 +67,8 @@ export class Player {
   readonly codeBody = el("div", { class: "code-body", tabindex: -1 });
   private loaded: Loaded | null = null;
   private at = 0;
+  /** Where a key that is held down leads with the next frame. */
+  private held: number | null = null;
   private figure: FigureName = "memory";
   private focus: Focus = NO_FOCUS;
   private timer: ReturnType<typeof setTimeout> | null = null;
@@ -254,19 +256,20 @@ export class Player {
     if (this.loaded === null || !this.root.isConnected || event.defaultPrevented || event.ctrlKey || event.metaKey || event.altKey) return;
     const target = event.target instanceof Element ? event.target : null;
     if (target?.closest("input, textarea, select, [contenteditable], dialog") != null) return;
-    if (this.act(this.loaded.outline, event.key, target)) event.preventDefault();
+    if (this.act(this.loaded.outline, event.key, target, event.repeat)) event.preventDefault();
   }
 
-  private act(outline: Outline, key: string, target: Element | null): boolean {
+  private act(outline: Outline, key: string, target: Element | null, repeated: boolean): boolean {
     const layer = LAYERS[Number(key) - 1];
     if (layer !== undefined) {
       const step = nextChange(outline, this.at, layer);
       if (step !== null) this.user(step);
       return true;
     }
+    const at = this.held ?? this.at;
     const moves: Readonly<Record<string, number>> = {
-      ArrowLeft: this.at - 1,
-      ArrowRight: this.at + 1,
+      ArrowLeft: at - 1,
+      ArrowRight: at + 1,
       Home: 1,
       End: this.steps,
     };
@@ -274,7 +277,7 @@ export class Player {
     if (to !== undefined) {
       // A grid and a list of tabs have arrows of their own.
       if (target?.closest("[role=grid], [role=tablist], [role=radiogroup]") != null) return false;
-      this.user(to);
+      this.user(to, repeated);
       return true;
     }
     if (key === " " && target?.closest("button, a, summary, [role=tab], [role=button], .changes-body") == null) {
@@ -303,10 +306,21 @@ export class Player {
     });
   }
 
-  /** The reader's own move ends playing. */
-  private user(step: number): void {
+  /** The reader's own move ends playing. Of a key held down a frame shows the last: what is shown never lags behind it. */
+  private user(step: number, repeated = false): void {
     this.pause();
-    this.go(step);
+    if (!repeated) {
+      this.held = null;
+      this.go(step);
+      return;
+    }
+    if (this.held === null) {
+      requestAnimationFrame(() => {
+        if (this.held !== null) this.go(this.held, false);
+        this.held = null;
+      });
+    }
+    this.held = step;
   }
 
   private figures(into: HTMLElement, trace: Trace, outline: Outline): [View, HTMLElement][] {

@@ -34,6 +34,11 @@ export class TracePlayer extends HTMLElement {
   player: Player | null = null;
   private asked: string | null = null;
 
+  /** The words of the page. */
+  get messages(): Messages {
+    return (words ??= pageMessages());
+  }
+
   connectedCallback(): void {
     if (this.player !== null) return;
     const inside = this.querySelector(':scope > script[type="application/json"]')?.textContent;
@@ -49,8 +54,7 @@ export class TracePlayer extends HTMLElement {
 
   /** Shows a trace; the attribute `step` says where, else its last step. */
   load(trace: Trace): void {
-    words ??= pageMessages();
-    this.player ??= this.make(words);
+    this.player ??= this.make(this.messages);
     const step = this.getAttribute("step");
     this.player.load(trace, step === null ? trace.steps.length : Number(step));
     this.dispatchEvent(new CustomEvent("trace-shown", { bubbles: true }));
@@ -89,10 +93,9 @@ export class TracePlayer extends HTMLElement {
 
   /** Says that the trace did not come, under what is there, and offers to ask again. */
   private fail(address: string): void {
-    words ??= pageMessages();
     this.querySelector(":scope > .notice")?.remove();
-    const again = el("button", { type: "button", class: "small-button" }, words.text("ui.player.again"));
-    const notice = el("p", { class: "notice", role: "alert" }, words.text("ui.player.not-loaded"), " ", again);
+    const again = el("button", { type: "button", class: "small-button" }, this.messages.text("ui.player.again"));
+    const notice = el("p", { class: "notice", role: "alert" }, this.messages.text("ui.player.not-loaded"), " ", again);
     again.addEventListener("click", () => {
       notice.remove();
       void this.fetch(address);

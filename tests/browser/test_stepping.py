@@ -97,13 +97,85 @@ def test_rows_of_what_changed_that_say_the_same_stay(open_page: Open) -> None:
     assert sum(added for _, added in made) / len(made) < 3 * rows
 
 
+def test_words_of_the_storage_looked_at_change_in_place(open_page: Open) -> None:
+    page = _loop(open_page)
+    page.evaluate("() => { window.was = [...document.querySelectorAll('.detail tr, .facts > *')]; }")
+
+    page.evaluate(STEPS, ["ArrowLeft"] * 9)
+
+    parts = "() => [...document.querySelectorAll('.detail tr, .facts > *')]"
+    kept = page.evaluate(f"() => ({parts})().filter((each) => window.was.includes(each)).length")
+    assert kept >= 4
+    # What they say is of the step: a jump there says the same.
+    said = page.locator(".detail").inner_text()
+    page.evaluate(STEPS, ["Home", "End"])
+    page.evaluate(STEPS, ["ArrowLeft"] * 13)
+    assert page.locator(".detail").inner_text() == said
+
+
+def test_all_cells_that_a_step_changed_come_out_from_under_one_veil(open_page: Open) -> None:
+    page = _shown(open_page, "import torch\nx = torch.zeros(4, 5)\nx[1:3, ::2] = 7\ny = x + 1\n")
+    page.emulate_media(reduced_motion="no-preference")
+
+    told = page.evaluate("""() => {
+      const event = (key) => new KeyboardEvent("keydown", { key, bubbles: true });
+      const press = (key) => document.body.dispatchEvent(event(key));
+      const all = (selector) => [...document.querySelectorAll(selector)];
+      press("ArrowLeft");
+      const boxes = all(".veil path").flatMap((path) => path.getAttribute("d").match(/M/g));
+      const moving = document.querySelector(".stage").getAnimations({ subtree: true });
+      const [veils, hot] = [all(".veil").length, all(".cell.hot").length];
+      press("ArrowRight");
+      return { veils, moving: moving.length, boxes: boxes.length, hot, left: all(".veil").length };
+    }""")
+
+    assert told == {"veils": 1, "moving": 1, "boxes": 6, "hot": 6, "left": 0}
+
+
+def test_a_held_key_shows_a_step_a_frame_and_never_lags(open_page: Open) -> None:
+    page = _loop(open_page)
+
+    shown = page.evaluate("""async () => {
+      const at = () => Number(document.querySelector("[aria-valuenow]").ariaValueNow);
+      const [began, steps] = [at(), []];
+      const seen = ({ detail }) => steps.push([detail.step - began, detail.jump]);
+      document.addEventListener("step-changed", seen);
+      const held = { key: "ArrowLeft", repeat: true, bubbles: true };
+      for (let i = 0; i < 5; i += 1) document.body.dispatchEvent(new KeyboardEvent("keydown", held));
+      await new Promise((done) => requestAnimationFrame(() => setTimeout(done, 0)));
+      return [steps, at() - began];
+    }""")
+
+    assert shown == [[[-5, False]], -5]
+
+
+def test_lamps_stay_at_the_edge_when_a_long_line_is_read_to_its_end(open_page: Open) -> None:
+    page = _shown(open_page, f"import torch\nx = torch.ones(3)\ny = x + {' + '.join(['x'] * 40)}\n")
+    edge = """() => [...document.querySelectorAll('.line .lamps')].map(
+      (each) => Math.round(each.getBoundingClientRect().right))"""
+    before = page.evaluate(edge)
+
+    page.locator(".code-body").evaluate("(each) => (each.scrollLeft = 120)")
+
+    page.locator(".code.aside").wait_for()
+    assert page.locator(".code-body").evaluate("(each) => each.scrollLeft") == 120
+    assert page.evaluate(edge) == before
+    assert len(set(before)) == 1
+
+
 def _loop(open_page: Open) -> Page:
+    page = _shown(open_page, LOOP)
+    assert int(page.locator("[aria-valuemax]").get_attribute("aria-valuemax") or 0) > 60
+    page.evaluate(STEPS, ["ArrowLeft"] * 4)
+    return page
+
+
+def _shown(open_page: Open, source: str) -> Page:
     page = open_page("/playground")
     visit(page, "/playground")
-    run(page, LOOP)
-    page.get_by_text("w.grad = None").first.wait_for()
-    page.wait_for_function("() => Number(document.querySelector('[aria-valuemax]')?.ariaValueMax) > 60")
-    page.evaluate(STEPS, ["ArrowLeft"] * 4)
+    run(page, source)
+    last = source.strip().splitlines()[-1].strip()
+    page.locator(".line-source", has_text=last).first.wait_for()
     return page
 
 

@@ -7,7 +7,7 @@ import type { State } from "../model/state";
 import type { Extra, Feature, Stage } from "../stage";
 import { tuple } from "../views/badge";
 import { el, renew, set, svg } from "../views/dom";
-import { goTo, pick } from "../views/view";
+import { goTo, pick, type Pick } from "../views/view";
 
 const WAYS = ["into", "over", "out"] as const;
 type Way = (typeof WAYS)[number];
@@ -34,6 +34,8 @@ class Calls implements Extra {
   private readonly scroll: HTMLElement;
   private readonly buttons: ReadonlyMap<Way, HTMLButtonElement>;
   private step = 0;
+  /** What the button of each name leads to. */
+  private named: readonly Pick[] = [];
 
   constructor(private readonly stage: Stage) {
     const { messages, player, trace } = stage;
@@ -42,6 +44,11 @@ class Calls implements Extra {
     this.locals.setAttribute("aria-label", messages.text("ui.calls.locals"));
     this.buttons = new Map(WAYS.map((way) => [way, this.button(way)]));
     const ways = el("div", { class: "calls-ways", role: "group", "aria-label": messages.text("ui.calls.ways") }, ...this.buttons.values());
+    this.locals.addEventListener("click", ({ target }) => {
+      const row = target instanceof Element ? target.closest("button")?.parentElement : null;
+      const named = row == null ? undefined : this.named[[...this.locals.children].indexOf(row)];
+      if (named !== undefined) pick(this.locals, named);
+    });
     this.scroll = el("div", { class: "calls-scroll" }, this.trail, this.locals);
     player.codeBody.before(el("div", { class: "calls" }, this.scroll, ways));
   }
@@ -53,7 +60,7 @@ class Calls implements Extra {
     // Frames that are calling have a button each.
     if (frames.length > 1) this.trail.replaceChildren(...frames);
     else renew(this.trail, ...frames);
-    this.locals.replaceChildren(...this.local(state));
+    renew(this.locals, ...this.local(state));
     this.locals.hidden = this.locals.children.length === 0;
     for (const [way, button] of this.buttons) set(button, "aria-disabled", String(FIND[way](this.stage.outline, state.step) === null));
   }
@@ -101,12 +108,11 @@ class Calls implements Extra {
   /** The names of the frame that lead to tensors. */
   private local(state: State): HTMLElement[] {
     const names = [...state.locals].slice(0, MOST_LOCALS);
+    this.named = names.map(([, id]) => ({ tensor: id, storage: state.tensors.get(id)?.storage ?? null, index: null }));
     return names.map(([name, id]) => {
       const shape = tuple(state.tensors.get(id)?.view.shape ?? null);
       const title = this.stage.messages.text("ui.calls.local", { name });
-      const button = el("button", { type: "button", title }, el("code", {}, name), " ", el("span", {}, shape));
-      button.addEventListener("click", () => pick(button, { tensor: id, storage: state.tensors.get(id)?.storage ?? null, index: null }));
-      return el("li", {}, button);
+      return el("li", {}, el("button", { type: "button", title }, el("code", {}, name), " ", el("span", {}, shape)));
     });
   }
 }

@@ -70,6 +70,8 @@ class GraphMap {
   readonly root = el("canvas", { class: "graph-map", role: "img", hidden: true });
   private scale = 1;
   private waiting = false;
+  private drawn: AutogradView["boxes"] = [];
+  private painted = "";
 
   constructor(
     private readonly graph: AutogradView,
@@ -116,18 +118,22 @@ class GraphMap {
     const brush = root.hidden ? null : root.getContext("2d");
     if (brush === null) return;
     const dense = devicePixelRatio;
+    const { color, borderTopColor, outlineColor } = getComputedStyle(root);
+    const faint = this.graph.boxes.map(({ root: box }) => box.classList.contains("future") || box.classList.contains("gone"));
+    const key = [dense, color, borderTopColor, outlineColor, ...Object.values(shown), ...faint.map(Number)].join(" ");
+    if (this.drawn === this.graph.boxes && key === this.painted) return;
+    [this.drawn, this.painted] = [this.graph.boxes, key];
     const [wide, high] = [Math.max(24, Math.ceil(width * scale)), Math.max(16, Math.ceil(height * scale))];
     root.width = wide * dense;
     root.height = high * dense;
     root.style.setProperty("width", `${wide}px`);
     root.style.setProperty("height", `${high}px`);
-    const { color, borderTopColor } = getComputedStyle(root);
     brush.scale(dense, dense);
-    for (const { drawing, root: box } of this.graph.boxes) {
-      brush.fillStyle = box.classList.contains("future") || box.classList.contains("gone") ? borderTopColor : color;
+    this.drawn.forEach(({ drawing }, i) => {
+      brush.fillStyle = faint[i] === true ? borderTopColor : color;
       brush.fillRect(drawing.x * scale, drawing.y * scale, Math.max(1.5, drawing.width * scale), Math.max(1.5, drawing.height * scale));
-    }
-    this.frame(brush, shown, getComputedStyle(root).outlineColor);
+    });
+    this.frame(brush, shown, outlineColor);
   }
 
   private frame(brush: CanvasRenderingContext2D, shown: Box, colour: string): void {

@@ -4,7 +4,7 @@
  */
 import { keepDraft, placeOf } from "../model/draft";
 import { linkTo } from "../model/link";
-import type { Program } from "../model/program";
+import { sameProgram, type Program } from "../model/program";
 import type { Example } from "./given";
 
 /** What the reader has before them. */
@@ -24,6 +24,8 @@ const KEEP_EDITS_MS = 800;
 
 export class Address {
   private saving: ReturnType<typeof setTimeout> | undefined;
+  /** The program of the last address: packing it takes longer than a step. */
+  private linked: { readonly program: Program; readonly hash: Promise<string> } | null = null;
 
   constructor(private readonly shown: () => Shown) {}
 
@@ -48,7 +50,7 @@ export class Address {
   async write(how: "push" | "replace"): Promise<void> {
     clearTimeout(this.saving);
     const { program, step, ran, example, view } = this.shown();
-    const hash = (example === null || !ran ? await linkTo(program, step) : `#step=${step}`) + view;
+    const hash = (example === null || !ran ? `${await this.packed(program)}&step=${step}` : `#step=${step}`) + view;
     if (hash === location.hash) return;
     if (how === "push") history.pushState(null, "", hash);
     else history.replaceState(null, "", hash);
@@ -64,6 +66,11 @@ export class Address {
     address.searchParams.set("example", example.id);
     address.hash = "";
     history.pushState(null, "", address);
+  }
+
+  private packed(program: Program): Promise<string> {
+    if (this.linked === null || !sameProgram(this.linked.program, program)) this.linked = { program, hash: linkTo(program, null) };
+    return this.linked.hash;
   }
 
   private writeSoon(ms: number): void {

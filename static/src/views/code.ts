@@ -10,7 +10,7 @@ import { Executions } from "../model/executions";
 import { nextExecution, type Outline } from "../model/outline";
 import { LAYERS, type Layer, type State } from "../model/state";
 import type { SourceRange, Trace } from "../schema/trace.gen";
-import { el, write } from "./dom";
+import { el, set, write } from "./dom";
 import { layerIcon } from "./icons";
 import { goTo, type Say, type View } from "./view";
 
@@ -107,9 +107,8 @@ export class CodeView implements View {
       line.row.classList.toggle("now", current);
       line.row.classList.toggle("calling", !current && calling.has(line.owner));
       line.row.classList.toggle("coming", line.first > state.step && !current);
-      line.number.tabIndex = number === (range?.line ?? 1) ? 0 : -1;
-      if (number === range?.line) line.row.setAttribute("aria-current", "step");
-      else line.row.removeAttribute("aria-current");
+      set(line.number, "tabindex", number === (range?.line ?? 1) ? "0" : "-1");
+      set(line.row, "aria-current", number === range?.line ? "step" : null);
       this.light(line, number, state.lamps.get(number) ?? []);
     });
     this.current = step?.line ?? null;
@@ -195,8 +194,8 @@ export class CodeView implements View {
       words.unshift(this.say("ui.code.execution", { pass: shown.pass, of: shown.of }));
     }
     const said = words.join(this.say("list.comma"));
-    line.lampRow.setAttribute("aria-label", said);
-    line.lampRow.title = said;
+    set(line.lampRow, "aria-label", said);
+    set(line.lampRow, "title", said);
   }
 
   private clicked(event: MouseEvent): void {
@@ -225,6 +224,7 @@ export class CodeView implements View {
     const scrolled = (): void => {
       if (Math.abs(root.scrollTop - this.scrolled) > 1) this.following = false;
       this.scrolled = root.scrollTop;
+      this.list.classList.toggle("aside", root.scrollLeft > 0);
     };
     const observer = new ResizeObserver(() => {
       this.measures = this.measure();
@@ -246,6 +246,8 @@ export class CodeView implements View {
     const room = this.list.parentElement?.clientHeight ?? 0;
     if (room === 0) return null;
     const from = this.list.offsetTop;
+    const beyond = this.list.getBoundingClientRect().width - (this.list.parentElement?.clientWidth ?? 0);
+    this.list.style.setProperty("--beyond", `${beyond}px`);
     const bottoms = this.lines.map(({ row }) => row.offsetTop + row.offsetHeight - from);
     const tops = this.lines.map(({ row }) => row.offsetTop - from);
     return { tops, bottoms, room, height: this.list.parentElement?.scrollHeight ?? 0 };

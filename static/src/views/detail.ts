@@ -6,7 +6,7 @@ import { shortDtype } from "../layout/values";
 import type { State, StorageNow, TensorNow } from "../model/state";
 import type { TensorView } from "../schema/trace.gen";
 import { storageBadge, swatch, tuple } from "./badge";
-import { el, type Child } from "./dom";
+import { el, renew, type Child } from "./dom";
 import { nameOf, originShort, Readout, unnamedHolder } from "./readout";
 import { ReadingPicture } from "./reading";
 import type { TilesLater } from "./tiles-later";
@@ -27,6 +27,7 @@ export class Detail {
   private readonly summary = el("p", { class: "summary" });
   private readonly holders = el("p", { class: "holders" });
   private readonly traits = el("p", { class: "traits" });
+  private tensors: readonly TensorNow[] = [];
   private chosen: number | null = null;
   private revealed: number | null = null;
   private readonly highest: number;
@@ -47,6 +48,12 @@ export class Detail {
     this.highest = ROW_HEIGHT + (lines - 1) * LINE_HEIGHT;
     this.frame.style.setProperty("--rows", `${HEAD_HEIGHT + rows * ROW_HEIGHT + Math.min(rows, 2) * (this.highest - ROW_HEIGHT)}px`);
     this.root.style.setProperty("--sums", String(sums));
+    this.table.addEventListener("click", ({ target }) => {
+      // The first row is the heading.
+      const row = target instanceof Element ? target.closest("tr") : null;
+      const tensor = row === null ? undefined : this.tensors[row.rowIndex - 1];
+      if (tensor !== undefined) pick(this.table, { storage: tensor.storage, tensor: tensor.id, index: null });
+    });
     new ResizeObserver(() => (this.seen = this.frame.clientHeight)).observe(this.frame);
     this.root.append(this.title, this.frame, this.readout.root, this.traits, this.summary, this.holders, this.reading.root);
   }
@@ -64,8 +71,8 @@ export class Detail {
     const tensors = tensorsOn(state, storage);
     const badge = storageBadge(storage.id, this.colours.get(storage.id) ?? 0);
     const size = this.say("ui.memory.bytes", { n: storage.nbytes });
-    this.title.replaceChildren(badge, this.say("ui.memory.lookingAt", { storage: `S${storage.id}` }), el("span", { class: "mute" }, size));
-    if (unobserved) this.title.append(el("span", { class: "unobserved" }, this.say("ui.memory.unobserved")));
+    const mark = unobserved ? el("span", { class: "unobserved" }, this.say("ui.memory.unobserved")) : null;
+    renew(this.title, badge, this.say("ui.memory.lookingAt", { storage: `S${storage.id}` }), el("span", { class: "mute" }, size), mark);
     this.title.classList.toggle("marked", unobserved);
     this.writeTable(tensors, looking.tensor);
     this.writeTraits(tensors);
@@ -99,7 +106,8 @@ export class Detail {
     const columns = ["tensor", "shape", "stride", "offset", ...(dtypes ? ["dtype"] : []), "version", "contiguous"];
     const head = el("tr", {}, ...columns.map((column) => heading(say, column)));
     const rows = tensors.map((tensor) => this.row(tensor, tensor.id === chosen, dtypes));
-    this.table.replaceChildren(el("thead", {}, head), el("tbody", {}, ...rows));
+    this.tensors = tensors;
+    renew(this.table, el("thead", {}, head), el("tbody", {}, ...rows));
     if (focused !== undefined) this.table.querySelector<HTMLElement>(`[data-tensor="${focused}"]`)?.focus();
   }
 
@@ -114,7 +122,7 @@ export class Detail {
         told.set(words, [...(told.get(words) ?? []), name]);
       }
     }
-    this.traits.replaceChildren(...[...told].map(([words, names]) => el("span", {}, el("b", {}, this.say("list.names", { names })), this.say("list.label", { label: "", text: words }))));
+    renew(this.traits, ...[...told].map(([words, names]) => el("span", {}, el("b", {}, this.say("list.names", { names })), this.say("list.label", { label: "", text: words }))));
   }
 
   private row(tensor: TensorNow, chosen: boolean, dtypes: boolean): HTMLElement {
@@ -132,9 +140,7 @@ export class Detail {
     if (dtypes) cells.push(el("td", {}, shortDtype(view.dtype)));
     cells.push(el("td", {}, tensor.version === null ? "–" : String(tensor.version)));
     cells.push(this.contiguous(view));
-    const row = el("tr", { class: `${chosen ? "chosen" : ""}${names.length === 0 ? " unnamed" : ""}` }, ...cells);
-    row.addEventListener("click", () => pick(row, { storage: tensor.storage, tensor: tensor.id, index: null }));
-    return row;
+    return el("tr", { class: `${chosen ? "chosen" : ""}${names.length === 0 ? " unnamed" : ""}` }, ...cells);
   }
 
   private contiguous(view: TensorView): HTMLElement {
@@ -154,18 +160,17 @@ export class Detail {
 
   private writeHolders(storage: StorageNow): void {
     const { heldBy } = storage;
-    this.holders.replaceChildren();
-    if (storage.freed) return;
     const unnamed = unnamedHolder(heldBy[0]);
-    if (unnamed !== null) {
-      this.holders.append(this.say(unnamed));
-      return;
+    const words: Child[] = [];
+    if (unnamed !== null) words.push(this.say(unnamed));
+    else {
+      words.push(el("span", { class: "mute" }, this.say(heldBy.length === 0 ? "ui.memory.heldByNobody" : "ui.memory.heldBy")));
+      for (const holder of heldBy.slice(0, MOST_HOLDERS)) {
+        words.push(" ", el("code", { class: holder.includes("#") ? "holder holder-saved" : "holder" }, holder));
+      }
+      if (heldBy.length > MOST_HOLDERS) words.push(` ${this.say("ui.memory.more", { n: heldBy.length - MOST_HOLDERS })}`);
     }
-    this.holders.replaceChildren(el("span", { class: "mute" }, this.say(heldBy.length === 0 ? "ui.memory.heldByNobody" : "ui.memory.heldBy")));
-    for (const holder of heldBy.slice(0, MOST_HOLDERS)) {
-      this.holders.append(" ", el("code", { class: holder.includes("#") ? "holder holder-saved" : "holder" }, holder));
-    }
-    if (heldBy.length > MOST_HOLDERS) this.holders.append(" ", this.say("ui.memory.more", { n: heldBy.length - MOST_HOLDERS }));
+    renew(this.holders, ...(storage.freed ? [] : words));
   }
 }
 

@@ -49,15 +49,20 @@ export function set(element: Element, name: string, value: string | null): void 
 }
 
 /**
- * Gives a parent these children, and leaves alone those that are the same: the browser styles and lays out again
- * only what changed. Not for children with listeners, which cannot be compared.
+ * Gives a parent these children: those that it has are changed where they differ, the rest stays, so that the
+ * browser styles and lays out again only what changed. Not for children with listeners or styles of their own.
  */
-export function renew(parent: Element, ...children: readonly Child[]): void {
+export function renew(parent: Element, ...children: readonly (Node | string | null)[]): void {
   const next = children.filter((child) => child !== null).map((child) => (child instanceof Node ? child : document.createTextNode(child)));
   next.forEach((child, index) => {
     const old = parent.childNodes[index];
     if (old === undefined) parent.append(child);
-    else if (!old.isEqualNode(child)) old.replaceWith(child);
+    else if (old.nodeName !== child.nodeName) old.replaceWith(child);
+    else if (old instanceof Element && child instanceof Element) {
+      for (const name of old.getAttributeNames()) set(old, name, child.getAttribute(name));
+      for (const name of child.getAttributeNames()) set(old, name, child.getAttribute(name));
+      renew(old, ...child.childNodes);
+    } else if (old.nodeValue !== child.nodeValue) old.nodeValue = child.nodeValue;
   });
   while (parent.childNodes.length > next.length) parent.lastChild?.remove();
 }

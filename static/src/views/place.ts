@@ -11,7 +11,7 @@ import { readValue, sameValue, shortText, type ReadAs, type Value } from "../lay
 import type { State, StorageNow, TensorNow } from "../model/state";
 import { markClass } from "./badge";
 import { cellBox, type CellBox } from "./cellbox";
-import { el } from "./dom";
+import { el, svg } from "./dom";
 import { identity, moved } from "./pointing";
 import { Strip, stripMeasures, type StripMeasures } from "./strip";
 import { pick, type Say } from "./view";
@@ -38,7 +38,7 @@ export class Cells {
   private state: State | null = null;
   private looking: Looking | null = null;
   private resting = 0;
-  private pulses: Animation[] = [];
+  private veil: Element | null = null;
 
   constructor(
     private readonly place: Place,
@@ -65,6 +65,7 @@ export class Cells {
     if (Math.floor(nbytes / this.place.cellSize) !== this.count) return false;
     this.strip?.root.remove();
     this.strip = null;
+    this.veil?.remove();
     [this.storage, this.as, this.address, this.painted] = [storage, as, address, ""];
     this.name();
     return true;
@@ -103,7 +104,7 @@ export class Cells {
   private buildGrid(): HTMLElement {
     const { grid } = this.place;
     const { width, height, gap, font, numbered } = this.box;
-    const root = el("div", { class: "grid", role: "grid" });
+    const root = el("div", { class: numbered ? "grid numbered" : "grid", role: "grid" });
     root.style.setProperty("--w", `${width}px`);
     root.style.setProperty("--h", `${height}px`);
     root.style.setProperty("--gap", `${gap}px`);
@@ -144,7 +145,7 @@ export class Cells {
     const litClass = lit === null ? "" : ` on ${markClass(this.marks.get(lit.id) ?? 0)}`;
     const { bytes } = storage;
     const present = Math.floor(storage.nbytes / cellSize);
-    const changed: HTMLElement[] = [];
+    const changed: number[] = [];
     for (let cell = 0; cell < this.count; cell++) {
       const value = bytes === null || this.as === null ? null : readValue(bytes, cell * cellSize, this.as);
       const was = before === undefined || before === null || this.as === null ? value : readValue(before, cell * cellSize, this.as);
@@ -164,11 +165,27 @@ export class Cells {
       const state = storage.freed || cell >= present ? " gone" : "";
       const shared = marks.length > 1 ? bars : "";
       this.dress(cell, `${on ? litClass : ""}${shared}${hot ? " hot" : ""}${unread}${state}`, this.textOf(value, storage), more);
-      const box = this.cells[cell];
-      if (hot && box !== undefined) changed.push(box);
+      if (hot) changed.push(cell);
     }
-    for (const pulse of this.pulses) pulse.cancel();
-    this.pulses = pulses(changed.length === this.count ? [this.grid] : changed);
+    this.unveil(changed);
+  }
+
+  /** Cells that changed come out from under one veil: an animation of each would be a picture of its own to the browser. */
+  private unveil(changed: readonly number[]): void {
+    this.veil?.remove();
+    if (changed.length === 0 || matchMedia("(prefers-reduced-motion: reduce)").matches) return;
+    const { width, height, gap } = this.box;
+    const { columns, block } = this.place.grid;
+    const d = changed.map((cell) => {
+      const row = Math.floor(cell / columns);
+      const apart = block > 0 ? Math.floor(row / block) * BLOCK_GAP : 0;
+      return `M${(cell % columns) * (width + gap)} ${row * (height + gap) + apart}h${width}v${height}h-${width}`;
+    });
+    const veil = svg("svg", { class: "veil", "aria-hidden": "true" }, svg("path", { d: d.join("") }));
+    this.grid.append(veil);
+    this.veil = veil;
+    const fading = veil.animate([{ opacity: 0.75 }, { opacity: 0 }], { duration: 300, iterations: 2, easing: "ease-out" });
+    fading.onfinish = () => veil.remove();
   }
 
   private textOf(value: Value, storage: StorageNow): string {
@@ -243,9 +260,4 @@ export class Cells {
     if (cell < 0 || this.state === null || (cell === this.ring && this.looking?.storage === this.storage)) return;
     pick(this.root, focusOnByte(this.state, this.storage, cell * this.place.cellSize, this.looking?.tensor ?? null));
   }
-}
-
-function pulses(boxes: readonly HTMLElement[]): Animation[] {
-  if (matchMedia("(prefers-reduced-motion: reduce)").matches) return [];
-  return boxes.map((box) => box.animate([{ opacity: 0.25 }, { opacity: 1 }], { duration: 300, iterations: 2, easing: "ease-out" }));
 }

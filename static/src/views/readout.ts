@@ -7,7 +7,7 @@ import { readingsOf, windowOf, type Looking, type Window } from "../layout/focus
 import { recordedAt, readValue, exactText, shortDtype } from "../layout/values";
 import { UNNAMED_HOLDERS, type Origin, type State, type StorageNow, type TensorNow } from "../model/state";
 import { element, swatch } from "./badge";
-import { el } from "./dom";
+import { el, renew, set, write, type Child } from "./dom";
 import type { TilesLater } from "./tiles-later";
 import { pick, type Say } from "./view";
 
@@ -23,6 +23,8 @@ export class Readout {
   private readonly formula = el("div", { class: "formula", tabindex: 0 });
   private readonly facts = el("dl", { class: "facts" });
   private readonly others = el("p", { class: "others" });
+  /** What each button of the others leads to. */
+  private aliases: ReturnType<typeof readingsOf> = [];
 
   constructor(
     private readonly say: Say,
@@ -31,21 +33,31 @@ export class Readout {
   ) {
     this.formula.setAttribute("role", "math");
     this.root.append(this.question, this.formula, this.facts, this.others);
+    this.others.addEventListener("click", ({ target }) => {
+      const button = target instanceof Element ? target.closest("button") : null;
+      const reading = button === null ? undefined : this.aliases[[...this.others.querySelectorAll("button")].indexOf(button)];
+      if (reading === undefined) return;
+      const { storage, id } = reading.tensor;
+      pick(this.root, { storage, tensor: id, index: reading.index });
+      this.formula.focus(); // the button is another's now
+    });
   }
 
   show(state: State, storage: StorageNow, looking: Looking): void {
     const { say } = this;
     const tensor = looking.tensor === null ? undefined : state.tensors.get(looking.tensor);
     const window = tensor === undefined ? null : windowOf(tensor);
-    this.clear();
-    if (storage.freed) {
-      this.question.textContent = freedText(say, storage);
-    } else if (tensor !== undefined && window !== null && looking.index !== null && looking.byte !== null) {
+    if (!storage.freed && tensor !== undefined && window !== null && looking.index !== null && looking.byte !== null) {
       const name = operand(tensor, say);
-      this.question.textContent = say("ui.memory.where", { element: element(name, looking.index) });
+      write(this.question, say("ui.memory.where", { element: element(name, looking.index) }));
       this.writeFormula(name, window, looking.index, storage.id);
       this.writeFacts(state, storage, tensor, window, looking.index, looking.byte);
       this.writeOthers(state, storage, tensor, looking.byte);
+      return;
+    }
+    this.clear();
+    if (storage.freed) {
+      this.question.textContent = freedText(say, storage);
     } else if (looking.byte !== null) {
       this.question.textContent = say("ui.memory.unread", { byte: looking.byte, storage: `S${storage.id}` });
     } else if (tensor !== undefined && window !== null) {
@@ -83,14 +95,15 @@ export class Readout {
     text(` = S${storage}[`);
     term(String(cell), "cell", this.say("ui.memory.cell"));
     text("]");
-    this.formula.setAttribute("aria-label", parts.map((part) => (part.querySelector("b") ?? part).textContent).join(""));
-    this.formula.append(...parts);
+    set(this.formula, "aria-label", parts.map((part) => (part.querySelector("b") ?? part).textContent).join(""));
+    renew(this.formula, ...parts);
   }
 
   private writeFacts(state: State, storage: StorageNow, tensor: TensorNow, window: Window, index: readonly number[], byte: number): void {
     const { say } = this;
+    const facts: HTMLElement[] = [];
     const fact = (label: string, value: string | HTMLElement, kind = ""): void => {
-      this.facts.append(el("div", { class: kind }, el("dt", {}, say(label)), el("dd", {}, value)));
+      facts.push(el("div", { class: kind }, el("dt", {}, say(label)), el("dd", {}, value)));
     };
     fact("ui.memory.byte", window.itemSize === 1 || byte > 9999 ? `+${byte}` : `+${byte} … ${byte + window.itemSize - 1}`);
     const start = BigInt(storage.address);
@@ -98,39 +111,34 @@ export class Readout {
     const now = valueOf(tensor, storage.bytes, byte, index);
     const before = state.written.get(storage.id) ?? null;
     const was = before === null || now === null ? null : valueOf(tensor, before, byte, null);
+    const tile = now === null ? (this.art?.now?.fact(state, storage, byte, say) ?? null) : null;
     if (was !== null && now !== null && was !== now) {
       const change = el("span", {}, el("span", { class: "old" }, was), " → ", el("b", {}, now));
       fact("ui.memory.value", change, was.length + now.length > MOST_OF_A_CHANGE ? "changed long" : "changed");
-      return;
-    }
-    const tile = now === null ? (this.art?.now?.fact(state, storage, byte, say) ?? null) : null;
-    if (tile !== null) fact("ui.memory.ofTile", tile[0], tile[1] ? "tile changed" : "tile");
+    } else if (tile !== null) fact("ui.memory.ofTile", tile[0], tile[1] ? "tile changed" : "tile");
     else {
       const freed = byte + window.itemSize > storage.nbytes;
       const missing = storage.device === "meta" ? "ui.memory.metaValue" : freed ? "ui.memory.noBytes" : "ui.memory.notRecorded";
       fact("ui.memory.value", now ?? say(missing), now === null ? "missing" : "");
     }
+    renew(this.facts, ...facts);
   }
 
   private writeOthers(state: State, storage: StorageNow, tensor: TensorNow, byte: number): void {
     const readings = readingsOf(state, storage, byte);
     const own = readings.find((reading) => reading.tensor === tensor);
     const others = readings.filter((reading) => reading !== own && reading.tensor.names.length > 0);
-    if (others.length > 0) this.others.append(this.say("ui.memory.alsoRead"));
-    for (const reading of others.slice(0, MOST_ALIASES)) {
-      const name = operand(reading.tensor, this.say);
-      const mark = swatch(this.marks.get(reading.tensor.id) ?? 0);
-      const button = el("button", { type: "button", class: "alias" }, mark, el("code", {}, element(name, reading.index)));
-      button.addEventListener("click", () => {
-        pick(button, { storage: storage.id, tensor: reading.tensor.id, index: reading.index });
-        this.formula.focus(); // the button is gone
-      });
-      this.others.append(button);
+    this.aliases = others.slice(0, MOST_ALIASES);
+    const parts: Child[] = others.length > 0 ? [this.say("ui.memory.alsoRead")] : [];
+    for (const { tensor: other, index } of this.aliases) {
+      const mark = swatch(this.marks.get(other.id) ?? 0);
+      parts.push(el("button", { type: "button", class: "alias" }, mark, el("code", {}, element(operand(other, this.say), index))));
     }
-    if (others.length > MOST_ALIASES) this.others.append(this.say("ui.memory.more", { n: others.length - MOST_ALIASES }));
+    if (others.length > MOST_ALIASES) parts.push(this.say("ui.memory.more", { n: others.length - MOST_ALIASES }));
     if (own !== undefined && own.elements > 1) {
-      this.others.append(this.say("ui.memory.sharers", { n: own.elements, name: nameOf(tensor, this.say) }));
+      parts.push(this.say("ui.memory.sharers", { n: own.elements, name: nameOf(tensor, this.say) }));
     }
+    renew(this.others, ...parts);
   }
 }
 

@@ -16,7 +16,7 @@ import type { Trace } from "../schema/trace.gen";
 import { storageBadge, tuple } from "./badge";
 import { sourceOf } from "./copies";
 import { Detail } from "./detail";
-import { el } from "./dom";
+import { el, renew, set, write } from "./dom";
 import { Pixels } from "./pixels";
 import { Cells } from "./place";
 import { freedText, nameOf, originShort, originText, unnamedHolder } from "./readout";
@@ -98,7 +98,8 @@ export class StorageView implements View {
     if (storages.length === 0) this.stage.tabIndex = 0;
     else this.stage.removeAttribute("tabindex");
     const tensors = storages.reduce((n, storage) => n + storage.tensors.length, 0);
-    this.count.title = this.count.textContent = storages.length === 0 ? "" : this.say("ui.memory.count", { storages: storages.length, tensors });
+    write(this.count, storages.length === 0 ? "" : this.say("ui.memory.count", { storages: storages.length, tensors }));
+    set(this.count, "title", this.count.textContent);
   }
 
   settle(): void {
@@ -137,7 +138,8 @@ export class StorageView implements View {
   private showLoose(state: State): void {
     const loose = [...state.tensors.values()].filter((tensor) => tensor.storage === null && tensor.names.length > 0);
     this.loose.hidden = loose.length === 0;
-    this.loose.replaceChildren(
+    renew(
+      this.loose,
       ...loose.map((tensor) => {
         const { names, view } = tensor;
         const about = [tuple(view.shape), shortDtype(view.dtype), view.layout.replace("torch.", "")].join(" · ");
@@ -179,7 +181,7 @@ class LanePicture {
     this.empty.hidden = !empty;
     if (empty) this.empty.textContent = this.whatWillCome(state.step);
     const bytes = state.alive.get(this.lane.device) ?? 0;
-    this.alive.textContent = this.lane.device === "meta" ? "" : say("ui.memory.alive", { n: bytes });
+    write(this.alive, this.lane.device === "meta" ? "" : say("ui.memory.alive", { n: bytes }));
   }
 
   private whatWillCome(step: number): string {
@@ -283,10 +285,10 @@ class PlacePicture {
     const badge = storageBadge(storage.id, colours.get(storage.id) ?? 0);
     const called = el("span", { class: "place-names", title: names.join(", ") || full }, label);
     // A chip has no cells to point at: its label is the control.
-    if (this.place.kind === "chip") this.head.replaceChildren(el("button", { type: "button" }, badge, called));
-    else this.head.replaceChildren(badge, called);
-    this.about.textContent = about;
-    this.about.title = about;
+    if (this.place.kind === "chip") renew(this.head, el("button", { type: "button" }, badge, called));
+    else renew(this.head, badge, called);
+    write(this.about, about);
+    set(this.about, "title", about);
   }
 
   /** A storage whose tensors have no name: what made it, else who keeps it; short, and in full. */
