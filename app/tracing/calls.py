@@ -5,11 +5,13 @@ storages written, tensors born with what they were made from. It does not read s
 """
 
 import sys
+import types
 from typing import Any
 
 from . import reading, torch_private
 from .autograd import Graph
 from .backward import BackwardPasses
+from .classes import class_of, name_of
 from .dispatch import Routes
 from .failures import FailureNotes
 from .libraries import library_called
@@ -206,9 +208,9 @@ class Calls(Quiet):
             self.failures.internal(fault)
 
     def _api_began(self, func: Any) -> OpenApi | None:
-        name = getattr(func, "__name__", None) or str(func)
+        name = name_of(func) or class_of(func)
         if name in _NOT_AN_API:
-            attribute = getattr(getattr(func, "__self__", None), "__name__", name)
+            attribute = name_of(func.__self__) or name if type(func) is types.MethodWrapperType else name
             if name != "__get__":
                 name = attribute + "="
             elif attribute == "data":

@@ -5,6 +5,8 @@ and its objects a property `__class__`. So a class is told from another by ident
 exact `type(x)` and a class that is not the program's; never by `==`, `in` or `isinstance`.
 """
 
+import sys
+import types
 from collections.abc import Iterator
 from typing import Any
 
@@ -12,6 +14,24 @@ _name = type.__dict__["__name__"].__get__
 _module = type.__dict__["__module__"].__get__
 _members = type.__dict__["__dict__"].__get__
 _mro = type.__dict__["__mro__"].__get__
+_qualified = type.__dict__["__qualname__"].__get__
+
+_NAMED = frozenset(
+    map(
+        id,
+        (
+            types.FunctionType,
+            types.BuiltinFunctionType,
+            types.MethodDescriptorType,
+            types.WrapperDescriptorType,
+            types.MethodWrapperType,
+            types.ClassMethodDescriptorType,
+            types.GetSetDescriptorType,
+            types.MemberDescriptorType,
+        ),
+    )
+)
+"""Types whose `__name__` and `__module__` Python itself answers."""
 
 
 def class_name(kind: type) -> str:
@@ -22,6 +42,46 @@ def class_name(kind: type) -> str:
 def class_of(value: Any) -> str:
     """`type(value).__name__`."""
     return str.__str__(_name(type(value)))
+
+
+def class_qualname(kind: type) -> str:
+    """`kind.__qualname__`."""
+    return str.__str__(_qualified(kind))
+
+
+def name_of(function: Any) -> str | None:
+    """`function.__name__` of whatever can be called, where no code of the program is asked for it."""
+    kind = type(function)
+    if id(kind) in _NAMED:
+        return str.__str__(function.__name__)
+    if kind is types.MethodType:
+        return name_of(function.__func__)
+    if issubclass(kind, type):
+        return class_name(function)
+    if not is_of_torch(kind):
+        return None
+    name = getattr(function, "__name__", None) or getattr(function, "_name", None)
+    return name if type(name) is str else None
+
+
+def module_of(function: Any) -> str:
+    """`function.__module__`, as `name_of`; empty where it says nothing."""
+    kind = type(function)
+    if issubclass(kind, type):
+        return class_module(function)
+    module = getattr(function, "__module__", None) if id(kind) in _NAMED or is_of_torch(kind) else None
+    return module if type(module) is str else ""
+
+
+def is_of_torch(kind: type) -> bool:
+    """It is a class of PyTorch, and does not only say so."""
+    module = class_module(kind)
+    if module != "torch" and not module.startswith("torch."):
+        return False
+    found: Any = sys.modules.get(module)
+    for name in class_qualname(kind).split("."):
+        found = None if found is None else vars(found).get(name)
+    return found is kind
 
 
 def class_module(kind: type) -> str:

@@ -11,6 +11,7 @@ Source: torch 2.13, torch/_dynamo/convert_frame.py; torch/_functorch/_aot_autogr
 """
 
 import base64
+import inspect
 import re
 import sys
 import types
@@ -18,6 +19,8 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from . import torch_private
+from .classes import class_of, is_of_torch, name_of
+from .exceptions import text_of
 from .fx import graph_row
 from .guards import failed_rows, guard_rows
 from .statements import StatementMap
@@ -281,7 +284,7 @@ class Compilations:
             if soft and row["line"] is not None:
                 self._note_break(attempt, error)
             insisted = one_graph or getattr(keywords.get("convert_frame_box"), "error_on_graph_break", False)
-            return ("eager" if soft and not insisted else "failed"), f"{type(error).__name__}: {row['type']}"
+            return ("eager" if soft and not insisted else "failed"), f"{class_of(error)}: {row['type']}"
         if result.guarded_code is None:
             return "skipped", _why_skipped(result.skip_reason)
         return ("graph" if attempt.graphs else "no-graph"), None
@@ -293,7 +296,7 @@ class Compilations:
             statement = self._statements.of_line.get(code.co_firstlineno)
             line = code.co_firstlineno if statement is None else self._statements.rows[statement][1]
         elif (function := variables.get("fn")) is not None:
-            return str(getattr(function, "__name__", None) or type(function).__name__), None
+            return name_of(function) or class_of(function), None
         resumed = RESUMED.match(code.co_name)
         name = resumed["function"] if resumed else code.co_qualname.rpartition("<locals>.")[2]
         return name, line
@@ -311,23 +314,25 @@ def _why_skipped(reason: Any) -> str | None:
 
 
 def _backend(compiler: Any) -> str | None:
-    for name in ("_compiler_name", "compiler_name", "__name__"):
-        found = getattr(compiler, name, None)
-        if isinstance(found, str):
+    for name in ("_compiler_name", "compiler_name"):
+        found = inspect.getattr_static(compiler, name, None)
+        if type(found) is str:
             return found
-    return None
+    return name_of(compiler)
 
 
 def _break_row(error: BaseException, program: str) -> dict[str, Any]:
     """A break as a row of `schema.GraphBreak`: PyTorch's message has its parts on lines of their own."""
-    message = str(getattr(error, "msg", None) or error)
-    lines = [frame.lineno for frame in getattr(error, "real_stack", None) or () if frame.filename == program]
+    theirs = is_of_torch(type(error))  # of an error of the program's own, no code is run for its text
+    message = str(getattr(error, "msg", None) or error) if theirs else text_of(error) or class_of(error)
+    stack = getattr(error, "real_stack", None) or () if theirs else ()
+    lines = [frame.lineno for frame in stack if frame.filename == program]
     explanation = re.search(r"Explanation: (.*?)(?=\n  Hint: |\n\n|\Z)", message, re.DOTALL)
     hints = re.findall(r"\n  Hint: (.*?)(?=\n  Hint: |\n\n|\Z)", message, re.DOTALL)
     first = message.strip().split("\n", 1)[0]
     return {
         "line": lines[-1] if lines else None,
-        "type": str(getattr(error, "gb_type", None) or first)[:_MOST_TEXT],
+        "type": str((getattr(error, "gb_type", None) if theirs else None) or first)[:_MOST_TEXT],
         "reason": _one_line(explanation[1] if explanation else first),
         "hints": [_one_line(hint) for hint in hints],
     }

@@ -28,7 +28,7 @@ def exception_event(calls: Calls, frame: Any, error: Any) -> dict[str, Any]:
     return {
         "kind": "exception",
         "type": class_of(error),
-        "message": _message(error),
+        "message": text_of(error),
         "range": calls.range_of(frame),
     }
 
@@ -37,7 +37,7 @@ def _is_plain(part: Any) -> bool:
     return id(type(part)) in _PLAIN
 
 
-def _message(error: Any) -> str:
+def text_of(error: Any) -> str:
     """The beginning of its text, if Python's own code makes it."""
     kind = type(error)
     if not issubclass(kind, BaseException):

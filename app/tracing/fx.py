@@ -10,13 +10,22 @@ import re
 from typing import Any
 
 import torch
+from torch._ops import OpOverload, OpOverloadPacket
+from torch.fx.immutable_collections import immutable_dict, immutable_list
 
+from .classes import class_name, module_of, name_of
 from .guards import readable
 
 MOST_NODES = 200
 _MOST_TEXT = 120
 _CALLS = ("call_function", "call_method", "call_module")
 _WHERE = re.compile(r'File "(.+?)", line (\d+), in ')
+_PLAIN = frozenset(
+    map(
+        id,
+        (type(None), bool, int, float, complex, torch.dtype, torch.device, torch.memory_format, torch.layout),
+    )
+)
 _MODULES = {"_operator": "operator", "torch._C._nn": "torch.nn.functional", "builtins": ""}
 
 
@@ -63,16 +72,17 @@ def _target(node: Any) -> str:
     if node.op == "placeholder":
         source = getattr(node.meta.get("grapharg"), "source", None)
         return str(target) if source is None else readable(_name_of(source))
-    if isinstance(target, str):
-        return target
-    if type(target).__name__ in ("OpOverload", "OpOverloadPacket"):
+    kind = type(target)
+    if issubclass(kind, str):
+        return str.__str__(target)
+    if kind is OpOverload or kind is OpOverloadPacket:
         return str(target)
-    name = getattr(target, "__name__", None) or getattr(target, "_name", None) or str(target)
-    module = getattr(target, "__module__", None) or "torch"
+    name = name_of(target) or class_name(kind)
+    module = module_of(target) or "torch"
     module = _MODULES.get(module, module)
     if getattr(torch, name, None) is target or module.startswith("torch._ops"):
         module = "torch"
-    return f"{module}.{name}" if module else str(name)
+    return f"{module}.{name}" if module else name
 
 
 def _name_of(source: Any) -> str:
@@ -88,28 +98,34 @@ def _arguments(args: Any, kwargs: Any) -> str:
 
 
 def _text(value: Any) -> str:
-    if type(value) in (tuple, list) or type(value).__name__.startswith("immutable_"):
-        if isinstance(value, dict):
-            return "{" + ", ".join(f"{k}: {_text(v)}" for k, v in value.items()) + "}"
+    kind = type(value)
+    if kind is immutable_dict or kind is dict:
+        return (
+            "{"
+            + ", ".join(f"{k if type(k) is str else _text(k)}: {_text(v)}" for k, v in value.items())
+            + "}"
+        )
+    if kind is tuple or kind is list or kind is immutable_list:
         inner = ", ".join(_text(each) for each in value)
-        return f"[{inner}]" if isinstance(value, list) else f"({inner}{',' if len(value) == 1 else ''})"
-    if isinstance(value, torch.fx.Node):
+        return f"({inner}{',' if len(value) == 1 else ''})" if kind is tuple else f"[{inner}]"
+    if kind is torch.fx.Node:
         return str(value.name)
-    if value is None or isinstance(value, bool | int | float | complex | torch.dtype | torch.device):
+    if id(kind) in _PLAIN:
         return str(value)
-    if isinstance(value, str):
+    if kind is str:
         return repr(value[:_MOST_TEXT])
-    return type(value).__name__
+    return class_name(kind)
 
 
 def _result(meta: dict[str, Any]) -> tuple[list[int | str] | None, str | None]:
-    value = meta.get("val", meta.get("example_value"))
-    if isinstance(value, torch.Tensor):
+    value: Any = meta.get("val", meta.get("example_value"))
+    kind = type(value)
+    if issubclass(kind, torch.Tensor):
         sizes = [size if type(size) is int else str(size) for size in value.shape]
         return sizes, str(value.dtype).removeprefix("torch.")
-    if value is None or isinstance(value, tuple | list):
+    if value is None or issubclass(kind, tuple) or issubclass(kind, list):
         return None, None
-    return None, type(value).__name__
+    return None, class_name(kind)
 
 
 def _line(node: Any, program: str) -> int | None:

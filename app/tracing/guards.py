@@ -9,6 +9,8 @@ Source: torch 2.13, torch/_dynamo/guards.py; torch/csrc/dynamo/guards.cpp.
 import re
 from typing import Any
 
+from .classes import class_qualname
+
 MOST_GUARDS = 40
 _MOST_TEXT = 200
 _OURS = re.compile(
@@ -146,7 +148,7 @@ def _failed(reason: str, variables: dict[str, Any], others: dict[str, Any]) -> d
         row.update(what="type", source=readable(m["source"]), expected=m["type"])
         value = _value(m["source"], variables, others)
         if value is not _UNKNOWN:
-            row["actual"] = type(value).__qualname__
+            row["actual"] = class_qualname(type(value))
     elif m := re.search(r"^(?P<source>[\w'\[\].]+) == (?P<value>.+)$", text):
         row.update(what="value", source=readable(m["source"]), expected=m["value"][:_MOST_TEXT])
         value = _value(m["source"], variables, others)

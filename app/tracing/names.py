@@ -16,7 +16,7 @@ from typing import Any
 import torch
 from torch.nested._internal.nested_tensor import NestedTensor
 
-from .classes import bases_of, class_module, class_name, members_of
+from .classes import bases_of, class_module, class_name, members_of, module_of
 
 MOST_ENTRIES = 200
 """Entries of one container that are looked at."""
@@ -145,7 +145,7 @@ class Walk:
 
     def _function(self, path: str, function: types.FunctionType, depth: int) -> None:
         """The variables that a function of the program closes over."""
-        if function.__closure__ is None or function.__module__ != self.program_module:
+        if function.__closure__ is None or module_of(function) != self.program_module:
             return
         for i, cell in enumerate(function.__closure__):
             try:

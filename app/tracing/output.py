@@ -10,6 +10,7 @@ import zlib
 from typing import Any
 
 from ..schema import Limits
+from .classes import class_name
 from .lines import LimitReached
 from .stream import Stream
 from .warned import let_ours_through
@@ -135,7 +136,7 @@ class Redirected:
             {
                 "kind": "warning",
                 "line": lineno if filename == self._program else None,
-                "category": category.__name__,
+                "category": class_name(category),
                 "message": text,
             }
         )

@@ -24,6 +24,7 @@ from .accelerator import name_of, reached, there_is
 from .autograd import Graph
 from .backends import NoInductor
 from .calls import Calls
+from .classes import class_of
 from .compiled import CompiledLines
 from .compiler import Compilations, hide_from_dynamo
 from .contents import Contents
@@ -287,7 +288,7 @@ class _Run:
         return nullcontext() if self._own is None else interruptible(self._limits.wall_s)
 
     def _take_fingerprint(self, error: BaseException | None) -> None:
-        said = None if error is None else f"{type(error).__name__}: {message_of(error)}"
+        said = None if error is None else f"{class_of(error)}: {message_of(error)}"
         printed = self._stream.stdout_crc
         self.fingerprint = fingerprint(self._variables, MODULE, printed, said, self._reports)
 
@@ -343,7 +344,7 @@ def _blank_outcome(kind: str) -> dict[str, Any]:
 
 def _did_not_compile(error: BaseException, source: str) -> dict[str, Any]:
     outcome = _blank_outcome("raised")
-    outcome["type"], outcome["message"] = type(error).__name__, message_of(error)
+    outcome["type"], outcome["message"] = class_of(error), message_of(error)
     if isinstance(error, SyntaxError):
         outcome["message"] = error.msg
         if error.lineno is not None:
@@ -362,12 +363,12 @@ def _did_not_compile(error: BaseException, source: str) -> dict[str, Any]:
 
 def _outcome(error: BaseException | None, confined: bool, statements: StatementMap) -> dict[str, Any]:
     """How a run that came to an end by itself ended."""
-    if error is None or isinstance(error, SystemExit):
+    if error is None or issubclass(type(error), SystemExit):
         return _blank_outcome("finished")
     entries = program_frames(error, statements.filename)
     lines = [entry.tb_lineno for entry in entries]
     line = lines[-1] if lines else None
-    if isinstance(error, LimitReached):
+    if type(error) is LimitReached:
         outcome = _blank_outcome("stopped")
         outcome.update(
             line=line,
@@ -380,7 +381,7 @@ def _outcome(error: BaseException | None, confined: bool, statements: StatementM
     outcome = _blank_outcome("raised")
     outcome.update(
         line=line,
-        type=type(error).__name__,
+        type=class_of(error),
         message=message_of(error),
         reason=reason_of(error) if confined else None,
         traceback=lines,

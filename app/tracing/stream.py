@@ -32,7 +32,7 @@ class Stream:
 
     def __init__(self, send: Callable[[bytes], None], trace_bytes: int) -> None:
         self._send = send
-        self._encode = msgspec.json.Encoder().encode
+        self._encode = _encoded
         self._trace_bytes = trace_bytes
         self.sent_bytes = 0
         self.events: list[Event] = []
@@ -226,6 +226,28 @@ VIEW_FIELDS = (
 )
 
 SITE_FIELDS = ("op", "api", "range", "views", "verdicts", "writes", "node", "failed", "route")
+
+
+_encode = msgspec.json.Encoder().encode
+
+
+def _encoded(record: Event) -> bytes:
+    """JSON of what was observed."""
+    try:
+        return _encode(record)
+    except UnicodeEncodeError:  # a name or a key with half of a character, which no JSON can hold
+        return _encode(_whole(record))
+
+
+def _whole(value: Any) -> Any:
+    """The same with lone surrogates escaped, as in what the program prints."""
+    if isinstance(value, str):
+        return value.encode("utf-8", "backslashreplace").decode()
+    if isinstance(value, dict):
+        return {_whole(key): _whole(each) for key, each in value.items()}
+    if isinstance(value, list | tuple):
+        return [_whole(each) for each in value]
+    return value
 
 
 def _stops(pairs: tuple[tuple[str, str], ...]) -> list[dict[str, str]]:

@@ -19,6 +19,10 @@ from .words import words_of_figures, words_of_recording
 TEMPLATE = "export.html"
 _ENDS = re.compile(r"<(/(?:script|style)|!--)", re.IGNORECASE)
 
+_COMMANDS = re.compile(
+    "[\\x00-\\x08\\x0b\\x0c\\x0e-\\x1f\\x7f-\\x9f\\u061c\\u200e\\u200f\\u202a-\\u202e\\u2066-\\u2069]|\\r(?!\\n)"
+)
+
 
 class FrontEndMissing(RuntimeError):
     """The scripts of the pages were not built."""
@@ -44,7 +48,7 @@ def page_of(trace: Trace, title: str, language: Language) -> str:
     # What a served embed brings when it is asked to has to be inside: the file can ask for nothing.
     styles, script = (_built(f"more.{kind}", f"embed.{kind}") for kind in ("css", "js"))
     steps = len(trace.steps)
-    return render(
+    page = render(
         language,
         TEMPLATE,
         title=title,
@@ -58,6 +62,16 @@ def page_of(trace: Trace, title: str, language: Language) -> str:
         step=steps,
         view="memory" if trace.graph is None else "both",
     )
+    ours = re.compile(f"({re.escape(styles)}|{re.escape(script)})")
+    return "".join(part if number % 2 else _quiet(part) for number, part in enumerate(ours.split(page)))
+
+
+def _quiet(text: str) -> str:
+    """Without characters that command a terminal or turn the order of a text around.
+
+    In the trace's JSON the escapes mean the same characters, in what is shown they can be seen.
+    """
+    return _COMMANDS.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
 
 
 def _built(*names: str) -> str:
