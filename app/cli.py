@@ -27,6 +27,7 @@ from .schema import Limits, Trace, TraceRequest
 from .schema.replay import state_document
 from .settings import SettingInvalid, Settings
 from .terminal import Manner, print_trace
+from .terminal_text import visible
 
 EXIT_FAULTS = 1
 EXIT_USAGE = 2
@@ -87,7 +88,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _complain(message: str, status: int) -> int:
-    print(f"tensor-anatomy: {message}", file=sys.stderr)
+    print(f"tensor-anatomy: {visible(message)}", file=sys.stderr)
     return status
 
 
@@ -358,7 +359,7 @@ def _export(options: argparse.Namespace) -> int:
 def _check(options: argparse.Namespace) -> int:
     if not options.folder.is_dir():
         raise _Usage(f"{options.folder} is not a folder")
-    faults = check_lessons(options.folder, Settings.from_env().limits, print)
+    faults = check_lessons(options.folder, Settings.from_env().limits, lambda text: print(visible(text)))
     if faults:
         return EXIT_FAULTS
     print(text_of("en", "cli.checked", {"folder": str(options.folder)}))
