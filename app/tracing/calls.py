@@ -20,6 +20,7 @@ from .ops import (
     OpSchema,
     is_built_in,
     keep_foreach_versions,
+    keep_version_of_copy,
     operands,
     schema_of,
     tensors_returned,
@@ -317,6 +318,8 @@ class Calls(Quiet):
             if op is not None:
                 if schema.bumps:
                     keep_foreach_versions(func, args, kwargs)
+                elif schema.copies and self.minds_inference:
+                    keep_version_of_copy(op.given, out)
                 try:
                     with torch_private.without_functions():
                         self._op_ended(op, args, kwargs, out)

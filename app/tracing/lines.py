@@ -75,6 +75,19 @@ def _has_no_first_line(watch: "FrameWatch", frame: Any) -> bool:
     return watch.frame_id != 0 and not frame.f_code.co_flags & _FUNCTION
 
 
+def _let_go_of_cells(frame: Any) -> None:
+    """Drop what Python's copy of a frame's variables, made for the trace function, keeps of shared ones.
+
+    A function that the frame calls may bind them anew; the tensors they had would live until the frame's own
+    next line. Never called from an event of the frame itself, after which Python reads the copy back.
+    """
+    code = frame.f_code
+    if code.co_flags & _FUNCTION == _FUNCTION and (code.co_cellvars or code.co_freevars):
+        copied = frame.f_locals
+        for name in (*code.co_cellvars, *code.co_freevars):
+            copied.pop(name, None)
+
+
 class Observer(Protocol):
     """Looks at what happened."""
 
@@ -268,7 +281,10 @@ class Lines:
 
     def _look(self) -> None:
         if self.stack:
-            self.observer.look(self.stack[-1])
+            step = self.stack[-1]
+            self.observer.look(step)
+            if not self.statements.keeps_locals:
+                _let_go_of_cells(step.frame)
 
     def at_line(self, watch: FrameWatch, frame: Any) -> None:
         """A line of a frame is about to run."""

@@ -6,17 +6,20 @@ from properties or `__getattr__`. A recursion without closures, since a closure 
 cycle that keeps tensors alive until the collector runs.
 """
 
+import argparse
+import functools
 import keyword
 import math
 import types
-from collections import OrderedDict, defaultdict
+from collections import ChainMap, OrderedDict, defaultdict, deque
 from collections.abc import Callable, Iterable, Iterator
+from itertools import islice
 from typing import Any
 
 import torch
 from torch.nested._internal.nested_tensor import NestedTensor
 
-from .classes import bases_of, class_module, class_name, members_of, module_of
+from .classes import bases_of, class_module, class_name, members_of, module_of, texts
 
 MOST_ENTRIES = 200
 """Entries of one container that are looked at."""
@@ -54,6 +57,9 @@ _PLAIN = frozenset(
 """Classes whose instances lead to no tensor, by `id`: a class may answer `==` with code of the program."""
 
 _BUFFERS = frozenset({"ndarray", "memoryview", "PyCapsule"})
+_HOLDERS = ("torch.distributions.", "torch.utils.data.", "torch.amp.")
+"""Modules of PyTorch whose objects keep a program's tensors in attributes of their own."""
+
 _INDEXED = (torch.nn.Sequential, torch.nn.ModuleList, torch.nn.ParameterList)
 _KEYED = (torch.nn.ModuleDict, torch.nn.ParameterDict)
 
@@ -129,7 +135,43 @@ class Walk:
             self._class(path, value, depth)
         elif class_name(kind) in _BUFFERS:
             self.buffers.append((path, value))
+        else:
+            self._of_a_library(path, value, kind, depth)
         self.seen.discard(id(value))
+
+    def _of_a_library(self, path: str, value: Any, kind: type, depth: int) -> None:
+        """Containers of Python's and PyTorch's own libraries."""
+        if kind is deque:
+            for i, item in enumerate(islice(value, MOST_ENTRIES)):
+                self.go(f"{path}[{i}]", item, depth + 1)
+            self._leave_out(path, len(value))
+        elif kind is types.SimpleNamespace or kind is argparse.Namespace or kind is ChainMap:
+            for name, item in list(vars(value).items())[:MOST_ENTRIES]:
+                if type(name) is str:
+                    self.go(attribute_of(path, name), item, depth + 1)
+        elif kind is functools.partial:
+            self.go(f"{path}.func", value.func, depth + 1)
+            self.go(f"{path}.args", value.args, depth + 1)
+            self.go(f"{path}.keywords", value.keywords, depth + 1)
+        elif issubclass(kind, dict):
+            self._items(path, value, kind, depth)
+        elif class_module(kind).startswith(_HOLDERS):
+            self._instance(path, value, kind, depth)
+
+    def _items(self, path: str, value: Any, kind: type, depth: int) -> None:
+        """What a list or dictionary of its own class holds, where `[…]` is still its parent's."""
+        for base in bases_of(kind):
+            if base is list:
+                for i, item in enumerate(list.__getitem__(value, slice(MOST_ENTRIES))):
+                    self.go(f"{path}[{i}]", item, depth + 1)
+                self._leave_out(path, list.__len__(value))
+                return
+            if base is dict:
+                self._entries(path, value, depth)
+                self._leave_out(path, dict.__len__(value))
+                return
+            if "__getitem__" in members_of(base) and base is not OrderedDict:
+                return
 
     def _jagged(self, path: str, value: Any) -> None:
         """The rows of a jagged nested tensor, one after another, and where each begins."""
@@ -144,10 +186,17 @@ class Walk:
             self.left_out[path] = (MOST_ENTRIES, count)
 
     def _function(self, path: str, function: types.FunctionType, depth: int) -> None:
-        """The variables that a function of the program closes over."""
-        if function.__closure__ is None or module_of(function) != self.program_module:
+        """The variables that a function of the program closes over, its defaults and its attributes."""
+        if module_of(function) != self.program_module:
             return
-        for i, cell in enumerate(function.__closure__):
+        if function.__defaults__ is not None:
+            self.go(f"{path}.__defaults__", function.__defaults__, depth + 1)
+        if function.__kwdefaults__ is not None:
+            self.go(f"{path}.__kwdefaults__", function.__kwdefaults__, depth + 1)
+        for name, item in islice(texts(function.__dict__), MOST_ENTRIES):
+            if id(type(item)) not in _PLAIN:
+                self.go(attribute_of(path, name), item, depth + 1)
+        for i, cell in enumerate(function.__closure__ or ()):
             try:
                 value = cell.cell_contents
             except ValueError:
@@ -225,6 +274,8 @@ class Walk:
                 self.go(attribute_of(path, name), item, depth + 1)
 
     def _instance(self, path: str, value: Any, kind: type, depth: int) -> None:
+        if issubclass(kind, (list, dict)):
+            self._items(path, value, kind, depth)
         for name, item in attributes_of(value, kind):
             if id(type(item)) not in _PLAIN:
                 self.go(attribute_of(path, name), item, depth + 1)

@@ -82,6 +82,8 @@ class StepObserver:
         self._names = names
         self._holders = Holders(stream, ledger, graph, names)
         self._globals: dict[str, Any] = {}
+        self._runs_elsewhere = False
+        """Code of the program ran unwatched: it may have run a backward pass, and may still."""
         self.allocators: Allocators | None = None
         """Of the devices the program may use besides the CPU."""
         self._figures: dict[str, dict[str, int]] = {}
@@ -307,13 +309,14 @@ class StepObserver:
         while self._elsewhere.heard:
             self._stream.events.append(self._elsewhere.heard.popleft())
             calls.hears_api = False  # what runs elsewhere may write unheard
+            self._runs_elsewhere = True
         written, calls.written = calls.written, {}
         for storage in written.values():
             storage.writes += 1
         glance = ledger.glance if calls.hears_api else ledger.look_closely
         for t in self._scan(frame, variables, statement):
             glance(t)
-        if not calls.backward_roots_seen:
+        if self._runs_elsewhere or not calls.backward_roots_seen:
             calls.after_backward(ledger.with_grad_fn())
         while calls.touched or calls.changed or written or contents.written:
             touched, calls.touched = calls.touched, {}

@@ -80,12 +80,26 @@ class OpMode(TorchDispatchMode):
 _WRITES_RUNNING_STATS = ("aten::native_batch_norm", "aten::cudnn_batch_norm", "aten::miopen_batch_norm")
 """Ops that write arguments although their schema does not say so, when told to train."""
 _TRAINING = 5
+_COPIES = frozenset(
+    {"aten::clone", "aten::contiguous", "aten::to.dtype", "aten::to.device", "aten::to.dtype_layout"}
+)
 
 
 class OpSchema:
     """What an op's schema says: its name and which arguments it writes."""
 
-    __slots__ = ("bumps", "func", "name", "native", "only_if", "profiles", "run", "sets_storage", "written")
+    __slots__ = (
+        "bumps",
+        "copies",
+        "func",
+        "name",
+        "native",
+        "only_if",
+        "profiles",
+        "run",
+        "sets_storage",
+        "written",
+    )
 
     def __init__(self, func: Any) -> None:
         schema = getattr(func, "_schema", None)
@@ -112,6 +126,8 @@ class OpSchema:
             self.written, self.only_if = ((3, "running_mean"), (4, "running_var")), _TRAINING
         self.bumps = bool(self.written) and self.name.startswith("aten::_foreach_")
         """PyTorch does not bump the versions of what it writes under a dispatch mode: see below."""
+        self.copies = self.name in _COPIES
+        """It makes a tensor and copies its operand into it."""
 
 
 _schemas: dict[int, OpSchema] = {}
@@ -148,6 +164,17 @@ def keep_foreach_versions(func: Any, args: Any, kwargs: Any) -> None:
     if schema.bumps:
         for t in written_tensors(schema, args, kwargs):
             torch_private.increment_version(t)
+
+
+def keep_version_of_copy(given: list[Any], out: Any) -> None:
+    """Bump the version of a copy of an inference tensor, made outside of inference mode.
+
+    Without a mode nothing on the way of such an op keeps the copying into the new tensor from being counted.
+    """
+    if torch.is_inference_mode_enabled() or not issubclass(type(out), torch.Tensor):
+        return
+    if given and given[0].is_inference() and not out.is_inference():
+        torch_private.increment_version(out)
 
 
 _MOST_LOOKED_AT = 64

@@ -38,6 +38,8 @@ class Quiet:
         """The program runs, but no Python code does: the trace function is away."""
         self.may_be_still = True
         """The program does nothing by which Python code runs where none is seen."""
+        self.minds_inference = False
+        """The program may make inference tensors."""
         self.trace_lines: Any = None
         """The trace function while lines are heard, unless the program sets one of its own."""
         self.trace_function: Any = None

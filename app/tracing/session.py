@@ -212,6 +212,7 @@ class _Run:
             lines = Lines(self._statements, observer)
         calls.minds_jit = self._statements.uses_compiler
         calls.may_be_still = not (self._statements.uses_compiler or self._statements.hooks_in)
+        calls.minds_inference = self._statements.makes_inference_tensors
         calls.hears_api = not (self._statements.uses_compiler or self._statements.uses_fast_path)
         api_mode: Any = ApiMode(calls) if calls.hears_api else None
         error = None

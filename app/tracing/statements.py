@@ -5,6 +5,7 @@ simple statements on one line count as one: Python reports the line once. Nothin
 """
 
 import ast
+import re
 from collections.abc import Iterator
 
 PROGRAM = "<program>"
@@ -19,6 +20,9 @@ _COMPILER_WORDS = frozenset(
 )
 _ATTENTION_WORDS = frozenset(
     {"MultiheadAttention", "Transformer", "TransformerEncoder", "TransformerEncoderLayer"}
+)
+_ASKS_FOR_LOCALS = re.compile(
+    r"(?<![.\w])(?:locals|vars|exec|eval|dir)\b|f_locals|_getframe|currentframe|inspect|settrace"
 )
 _TRACING_WORDS = ("settrace", "set_trace", "breakpoint", "pdb", "bdb")
 _COMPOUND = (
@@ -100,10 +104,14 @@ class StatementMap:
         """Statements that do nothing after a suspension."""
         self.sets_trace = any(word in source for word in _TRACING_WORDS)
         """It may set or remove the trace function."""
+        self.keeps_locals = _ASKS_FOR_LOCALS.search(source) is not None
+        """It may look at the variables of a function as a dictionary."""
         self.uses_compiler = any(_speaks_to_compiler(node) for node in ast.walk(tree))
         """It asks for compiled or exported code, which an API mode would split or disable."""
         self.hooks_in = any(_hooks_in(node) for node in ast.walk(tree))
         """Code of its own may run within PyTorch's built-in functions."""
+        self.makes_inference_tensors = "inference_mode" in source
+        """Tensors without a version counter may come up."""
         self.uses_fast_path = _may_take_fast_path(tree)
         """It may run attention layers in a way that an API mode would disable."""
         self._add(tree.body, ())

@@ -155,7 +155,7 @@ CASES = {
     ),
     "an iterator": ("it = iter([{x}])\nfor _ in (1,): pass", "it (list_iterator)", "del it"),
     "a set": ("s = {{ {x} }}", "s (set)", "s.clear()"),
-    "a deque": ("import collections\nq = collections.deque([{x}])", "q (deque)", "q.clear()"),
+    "a deque": ("import collections\nq = collections.deque([{x}])", "q[0]", "q.clear()"),
     "the key of a dictionary": ("d = {{ {x}: 1 }}", "d (dict)", "d.clear()"),
     "a cache": (
         "import functools\n@functools.lru_cache\ndef f(n):\n    return {x}\n_ = f(3).sum()",
