@@ -10,10 +10,11 @@ import re
 from typing import Any
 
 from ..schema import Explanation, Fix, Layer, Outcome, Trace
+from .advice import Advice
 from .chronicle import Chronicle
 from .failure import FailedCall
 from .mending import mend
-from .operands import ADVICE, Advice
+from .operands import ADVICE
 from .rules import PYTHONS_OWN, RULES
 from .wording import say
 

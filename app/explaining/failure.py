@@ -158,20 +158,33 @@ class FailedCall:
     def cut(self, tensor: int) -> int | None:
         """The tensor, `tensor` or one it came from, at which gradients stop: made from one that requires
         grad without requiring it itself."""
-        seen: set[int] = set()
+        made_into: dict[int, int | None] = {tensor: None}
         todo = [tensor]
         for candidate in todo:
-            if candidate in seen:
-                continue
-            seen.add(candidate)
             maker = self.chronicle.maker(candidate, self.moment)
             if maker is None:
                 continue
             inputs = self.chronicle.op(maker).inputs
             if any(self._requires_grad(i) for i in inputs) and not self._requires_grad(candidate):
-                return candidate
-            todo.extend(inputs)
+                return self._first_without_gradient(candidate, made_into)
+            for each in inputs:
+                if each not in made_into:
+                    made_into[each] = candidate
+                    todo.append(each)
         return None
+
+    def _first_without_gradient(self, tensor: int, made_into: dict[int, int | None]) -> int:
+        """The first on the way from `tensor` that can have no gradient, where it is not known of `tensor`.
+
+        A tensor that did not outlive its line was seen below autograd only, where none requires grad.
+        """
+        each: int | None = tensor
+        while each is not None and self.chronicle.last_known(each, self.moment) is None:
+            view = self.view(each)
+            if view is not None and not view.dtype.removeprefix("torch.").startswith(_WITH_GRADIENT):
+                break
+            each = made_into[each]
+        return tensor if each is None else each
 
     def _requires_grad(self, tensor: int) -> bool:
         view = self.chronicle.view(tensor, self.moment)
@@ -296,6 +309,10 @@ class FailedCall:
             return []
         text = _piece(self.chronicle.trace.source, self.chronicle.statement(self.step).range)
         return _parsed(text) or _parsed(text.rstrip() + " pass")
+
+
+_WITH_GRADIENT = ("float", "bfloat", "complex")
+"""How the names of dtypes begin whose tensors can have a gradient."""
 
 
 def _piece(source: str, place: SourceRange) -> str:

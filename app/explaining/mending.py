@@ -9,9 +9,9 @@ import ast
 from collections.abc import Callable, Iterator
 
 from ..schema import Edit, Fix
+from .advice import Advice
 from .edits import Text, called, keyword
 from .failure import FailedCall
-from .operands import Advice
 
 FACTORIES = frozenset(
     ("tensor", "ones", "zeros", "full", "rand", "randn", "arange", "linspace", "eye", "empty", "normal")

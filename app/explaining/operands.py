@@ -7,27 +7,13 @@ the trace shows it; otherwise `caused_by` is None and the sentence does without.
 import ast
 import re
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from typing import Any
 
+from .advice import Advice
 from .endings import limit_of
 from .failure import FailedCall
-from .rewriting import out_of_place
+from .saved import pack_hook, saved_tensor_modified
 from .wording import dtype_text, storage_label, tuple_text
-
-
-@dataclass(frozen=True)
-class Advice:
-    """What a class of error needs to be explained."""
-
-    caused_by: int | None
-    """The line at fault, when it is not the one that raised."""
-
-    operands: tuple[str, ...]
-    """Names of the tensors concerned."""
-
-    args: dict[str, Any] = field(default_factory=dict)
-    """Further values for its sentences."""
 
 
 def _about(call: FailedCall, tensors: list[int], caused_by: int | None = None, **args: Any) -> Advice:
@@ -72,55 +58,6 @@ def _two(call: FailedCall, first: int | None, second: int | None) -> dict[str, A
         "b_shape": right["shape"],
         "b_dtype": right["dtype"],
     }
-
-
-def _saved_tensor_modified(call: FailedCall) -> Advice:
-    version, expected = int(call.group("version")), int(call.group("expected"))
-    found = call.stale(call.group("node"), version, expected)
-    if found is None:
-        versions = {"version": version, "saved_version": expected}
-        return Advice(None, (), {"node": "?", "name": "?", **versions, "how": "other", "rewrite": "?"})
-    event, node, slot = found
-    storage = call.chronicle.nodes[node].saved[slot].storage
-    names: list[str] = []
-    written_to: int | None = None
-    line = call.line_of(event)
-    if storage is not None:
-        writer = call.writer(storage, event + 1)
-        if writer is not None:
-            at, written_to = writer
-            line = call.line_of(at)
-            name = None if written_to is None else call.chronicle.name(written_to, call.moment, call.frame)
-            names = [name] if name else []
-        names = names or call.chronicle.names_on(storage, call.moment, call.frame)[:1]
-    saved = call.chronicle.nodes[node].saved[slot]
-    on_it = [] if storage is None else call.chronicle.names_on(storage, call.moment, call.frame)
-    # What a node saved need not have a name any more: of those on its storage, the oldest is the nearest.
-    name = call.name(saved.tensor) or next(iter([*on_it, *names]), "?")
-    written = names[0] if names else name
-    how, rewrite = out_of_place(call.chronicle.trace.source, line, written, is_view=written != name)
-    if call.is_leaf(written_to):
-        # A parameter is not to be replaced by what was computed from it.
-        how, rewrite = "other", "?"
-    return Advice(
-        line,
-        tuple(names),
-        {
-            "node": call.chronicle.node_name(node),
-            "node_line": call.chronicle.nodes[node].line,
-            "name": name,
-            "written": written,
-            "how": how,
-            "rewrite": rewrite,
-            "version": version,
-            "saved_version": expected,
-        },
-    )
-
-
-def _pack_hook(call: FailedCall) -> Advice:
-    write = call.last_write()
-    return Advice(call.chronicle.line_at(write) if write is not None else None, ())
 
 
 def _view_stride(call: FailedCall) -> Advice:
@@ -224,8 +161,19 @@ def _dim_out_of_range(call: FailedCall) -> Advice:
 
 
 def _index_out_of_range(call: FailedCall) -> Advice:
+    if call.api == "embedding" and len(call.tensors) > 1:
+        return _index_of_embedding(call)
     tensor = call.subjects[0] if call.subjects else _first(call)
-    return _about(call, call.subjects[:1], **call.groups, **_looks(call, tensor))
+    return _about(call, call.subjects[:1], **call.groups, **_looks(call, tensor), indices="?")
+
+
+def _index_of_embedding(call: FailedCall) -> Advice:
+    """The table is what an index is out of range for; the tensor of indices holds it."""
+    views = [(t, v) for t in call.tensors if (v := call.view(t)) is not None]
+    table = next((t for t, v in views if v.dtype.removeprefix("torch.").startswith(("float", "bf"))), None)
+    indices = next((t for t, _ in views if t != table), None)
+    name = None if indices is None else call.name(indices)
+    return _about(call, call.subjects, **call.groups, **_looks(call, table), indices=name or "?")
 
 
 _DTYPES = {
@@ -421,8 +369,8 @@ def _grad_none(call: FailedCall) -> Advice:
 
 ADVICE: dict[str, Callable[[FailedCall], Advice]] = {
     "": _subjects,
-    "saved-tensor-modified": _saved_tensor_modified,
-    "saved-tensor-modified-by-hook": _pack_hook,
+    "saved-tensor-modified": saved_tensor_modified,
+    "saved-tensor-modified-by-hook": pack_hook,
     "view-stride": _view_stride,
     "view-size": _index_out_of_range,
     "overlapping-write": _overlapping_write,

@@ -9,8 +9,9 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from ..schema import Layer
+from .advice import Advice
 from .failure import FailedCall
-from .operands import ADVICE, Advice
+from .operands import ADVICE
 
 Judge = Callable[[FailedCall], Advice]
 
@@ -166,7 +167,8 @@ RULES: tuple[Rule, ...] = (
     _rule(
         "dtype-mismatch",
         "metadata",
-        r"expected m1 and m2 to have the same dtype, but got: (?P<wanted>[\w ]+) != (?P<found>[\w ]+)",
+        r"expected m1 and m2 to have the same dtype, but got: (?:c10::)?(?P<wanted>[\w ]+) != "
+        r"(?:c10::)?(?P<found>[\w ]+)",
     ),
     _rule(
         "dtype-mismatch",
@@ -236,7 +238,12 @@ RULES: tuple[Rule, ...] = (
         r"Given normalized_shape=\[(?P<want>[^\]]*)\], .* got input of size\[(?P<got>[^\]]*)\]",
     ),
     _rule("input-size", "metadata", r"running_mean should contain (?P<got>\d+) elements not (?P<want>\d+)"),
-    _rule("batch-of-one", "metadata", r"Expected more than 1 value per channel when training"),
+    _rule(
+        "batch-of-one",
+        "metadata",
+        r"Expected more than 1 value per channel when training, "
+        r"got input size torch\.Size\((?P<got>\[[^\]]*\])\)",
+    ),
     _rule(
         "target-shape",
         "metadata",

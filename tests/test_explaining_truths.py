@@ -1,0 +1,92 @@
+"""Explanations name what is at fault in the very program: the table and not the indices, the cut and not a
+layer before it, a function's own name for a tensor. Each expectation was read off what PyTorch does.
+"""
+
+from typing import Any
+
+import pytest
+from tensor_anatomy.explaining import explain
+from tensor_anatomy.explaining.edits import Text
+from tensor_anatomy.messages.format import text_of
+
+from .conftest import record
+from .tracing.children import in_child
+
+NET = "import torch\nnet = torch.nn.Linear(2, 3)\n"
+
+SAID: dict[str, tuple[str, str, tuple[str, ...]]] = {
+    "an argmax behind a layer": (
+        NET + "loss = net(torch.ones(4, 2)).argmax(1).float().mean()\nloss.backward()\n",
+        "no-graph",
+        ("aten::argmax",),
+    ),
+    "a comparison behind a layer": (
+        NET + "loss = ((net(torch.ones(4, 2)) > 0) * 1.).sum()\nloss.backward()\n",
+        "no-graph",
+        ("aten::gt.Scalar",),
+    ),
+    "a layer under no_grad": (
+        NET + "with torch.no_grad():\n    loss = net(torch.ones(1, 2)).sum()\nloss.backward()\n",
+        "no-graph",
+        ("**loss**", "line 4"),
+    ),
+    "a batch of one": (
+        "import torch\ny = torch.nn.BatchNorm1d(3)(torch.ones(1, 3))\n",
+        "batch-of-one",
+        ("[1, 3]",),
+    ),
+    "an index that a table has not": (
+        "import torch\ntable = torch.nn.Embedding(5, 2)\nids = torch.tensor([0, 5])\nv = table(ids)\n",
+        "index-out-of-range",
+        ("**table.weight**", "(5, 2)", "**ids**"),
+    ),
+    "half by float": (
+        "import torch\na = torch.ones(2, 2).half()\nc = a @ torch.ones(2, 2)\n",
+        "dtype-mismatch",
+        ("float16", "float32"),
+    ),
+    "an error of a library": (
+        "import torch\nw = torch.ones(2, requires_grad=True)\no = torch.optim.SGD([w * 2], lr=.1)\n",
+        "python-error",
+        ("can't optimize a non-leaf Tensor", "library code"),
+    ),
+}
+
+
+def explained(source: str) -> dict[str, Any]:
+    def work() -> dict[str, Any]:
+        trace = explain(record(source))
+        why = trace.explanation
+        assert why is not None
+        return {
+            "class": why.class_,
+            "caused_by": why.caused_by,
+            "operands": list(why.operands),
+            "said": " ".join(text_of("en", s.id, s.args) for s in why.sentences),
+            "fixed": [Text(source).apply(fix.edits) for fix in why.fixes],
+        }
+
+    found: dict[str, Any] = in_child(work)
+    return found
+
+
+@pytest.mark.parametrize("what", SAID)
+def test_the_sentences_are_true_of_the_program_at_hand(what: str) -> None:
+    source, name, words = SAID[what]
+    found = explained(source)
+
+    assert found["class"] == name
+    assert [word for word in words if word.replace("**", "") not in found["said"].replace("**", "")] == []
+    assert "?" not in found["said"]
+
+
+def test_a_saved_tensor_is_called_as_the_function_called_it_that_made_it() -> None:
+    found = explained(
+        "import torch\nw = torch.ones(3, requires_grad=True)\n"
+        "def forward(x):\n    h = x.sigmoid()\n    h += 1\n    return h.sum()\n"
+        "loss = forward(w)\nloss.backward()\n"
+    )
+
+    assert (found["caused_by"], found["operands"]) == (5, ["h"])
+    assert "    h = h + 1\n" in found["fixed"][0]
+    assert in_child(lambda: record(found["fixed"][0]).outcome.kind) == "finished"
