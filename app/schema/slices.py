@@ -184,6 +184,8 @@ def json_of(record: Record) -> bytes:
     Args:
         record: Its own fields have no aliases; of its steps those are small that hold few events.
     """
+    if not _large_fields(record):
+        return record.model_dump_json(by_alias=True).encode()
     members: dict[str, bytes] = {}
     for name, field in type(record).model_fields.items():
         value = getattr(record, name)
@@ -231,16 +233,24 @@ def _array(kind: Any, values: tuple[Any, ...]) -> bytes:
 
 def plain_of(record: Record) -> dict[str, Any]:
     """A trace as plain data: what `model_dump(mode="json", by_alias=True)` says of it, without its steps."""
-    plain: dict[str, Any] = {}
-    for name, field in type(record).model_fields.items():
-        value, kind = getattr(record, name), field.annotation
-        if name == "steps":
-            continue
+    large = _large_fields(record) - {"steps"}
+    plain = record.model_dump(mode="json", by_alias=True, exclude={"steps", *large})
+    fields = type(record).model_fields
+    return plain | {name: _plainly(fields[name].annotation, getattr(record, name)) for name in large}
+
+
+def _large_fields(record: Record) -> set[str]:
+    """Fields that are not for one call; steps count with their events."""
+    large = set()
+    for name in type(record).model_fields:
+        value = getattr(record, name)
         if isinstance(value, tuple):
-            plain[name] = _plainly(kind, value)
-        else:
-            plain[name] = adapter(kind).dump_python(value, mode="json", by_alias=True)
-    return plain
+            size = len(value)
+            if name == "steps" and size <= _SLICE_ITEMS:
+                size = sum(1 + len(step.events) for step in value)
+            if size > _SLICE_ITEMS:
+                large.add(name)
+    return large
 
 
 def plain_step(step: Step) -> dict[str, Any]:
