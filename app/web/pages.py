@@ -15,7 +15,7 @@ from ..lessons.catalog import Catalog, Lesson
 from ..lessons.markdown import Check, Part, Player, Prose
 from ..lessons.programs import Program
 from ..lessons.questions import LAYERS, Question, until
-from ..messages import Language
+from ..messages import LANGUAGES, Language
 from ..schema import Limits
 from .addresses import base_url
 from .figures import step_figure
@@ -39,6 +39,7 @@ from .templating import (
     Templates,
     data_block,
 )
+from .words import words_of_charts
 
 _HOME = ("one-storage.transpose", ("x", "y"))
 """The program of the home page's picture, and the two names it shows."""
@@ -79,6 +80,7 @@ class Pages:
             ("/lessons/{slug}", self.lesson),
             ("/lessons/{slug}/answers/{question}", self.answer),
             ("/playground", self.playground),
+            ("/playground/words/{language}.json", self.chart_words),
             ("/about", self.about),
             ("/security", self.security),
             ("/traces/{file_name}", self.trace),
@@ -157,6 +159,12 @@ class Pages:
             },
             headers={"Cache-Control": "no-store", "Vary": "Accept-Language", "Content-Language": language},
         )
+
+    async def chart_words(self, language: str) -> Response:
+        """What the sheet of charts says: the page itself does not carry it."""
+        if language not in LANGUAGES:
+            raise HTTPException(404)
+        return JSONResponse(words_of_charts(language), headers={"Cache-Control": "no-cache"})
 
     async def playground(self, request: Request) -> Response:
         """The playground, with an example in it: `?example=…`, or `?program=…` of a lesson."""

@@ -25,7 +25,7 @@ from .languages import LANGUAGE_NAMES, negotiate, translations
 from .picture import HomePicture
 from .plotting import Charts
 from .runner import GpuStatus
-from .words import words_of_pages
+from .words import words_of_pages, words_of_playground
 
 THEMES = ("light", "dark")
 
@@ -80,6 +80,11 @@ class Frame:
     def messages(self) -> Markup:
         """The player's words, for a data block of the page."""
         return _messages(self.language)
+
+    @property
+    def playground_messages(self) -> Markup:
+        """The same without those of lessons."""
+        return _playground_messages(self.language)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -420,6 +425,11 @@ def data_block(value: object) -> Markup:
 @lru_cache(maxsize=4)
 def _messages(language: Language) -> Markup:
     return data_block(words_of_pages(language))
+
+
+@lru_cache(maxsize=4)
+def _playground_messages(language: Language) -> Markup:
+    return data_block(words_of_playground(language))
 
 
 MARKS: dict[Language, dict[str, str]] = {

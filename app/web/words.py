@@ -90,6 +90,9 @@ _OF_NO_FIGURE = (
     "ui.question.",
     "ui.run.",
 )
+_OF_LESSONS = ("ui.player.not-loaded", "ui.question.")
+_OF_CHARTS = "ui.analyse."
+_OPENS_CHARTS = "ui.analyse.button"
 _ENDS = {
     "crashed",
     "denied",
@@ -108,6 +111,25 @@ _OF_RUNS_CUT_SHORT = {"busiest", "crashed-line", "kept"}
 def words_of_pages(language: Language) -> dict[str, str]:
     """All messages that some page can show."""
     return {id: text for id, text in catalogue(language).items() if not id.startswith(_NOT_IN_PAGES)}
+
+
+def words_of_playground(language: Language) -> dict[str, str]:
+    """Those without what only lessons and embeds can show, and what the charts say once they are opened."""
+    charts = words_of_charts(language)
+    return {
+        id: text
+        for id, text in words_of_pages(language).items()
+        if not id.startswith(_OF_LESSONS) and id not in charts
+    }
+
+
+def words_of_charts(language: Language) -> dict[str, str]:
+    """What the sheet of charts says, which comes with it."""
+    return {
+        id: text
+        for id, text in catalogue(language).items()
+        if id.startswith(_OF_CHARTS) and id != _OPENS_CHARTS
+    }
 
 
 def words_of_figures(language: Language) -> dict[str, str]:

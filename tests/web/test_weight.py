@@ -40,3 +40,18 @@ async def test_the_playground_stays_below_200_kb_until_edit_is_pressed(client, l
         **{name: files[name]["gzip_bytes"] for name in loaded},
     }
     assert sum(weight.values()) <= PLAYGROUND, weight
+
+
+@pytest.mark.parametrize("language", ["en", "zh"])
+async def test_the_words_of_the_charts_come_with_the_charts(client, language):
+    page = (await client.get(f"/playground?lang={language}")).text
+    answer = await client.get(f"/playground/words/{language}.json")
+    assert answer.status_code == 200
+    words = answer.json()
+    assert {"ui.analyse.title", "ui.analyse.memoryTitle"} <= words.keys()
+    assert not any(f'"{id}"' in page for id in words)
+    assert '"ui.analyse.button"' in page
+
+
+async def test_there_are_words_of_the_languages_of_the_pages_only(client):
+    assert (await client.get("/playground/words/fr.json")).status_code == 404

@@ -1,4 +1,5 @@
-/** Charts of the whole run, one key away: `a`. They and their library are loaded when first asked for. */
+/** Charts of the whole run, one key away: `a`. They, their words and their library are loaded when first asked for. */
+import type { Catalogue, Messages } from "../model/messages";
 import type { State, Focus } from "../model/state";
 import type { Feature } from "../stage";
 import { styled } from "../styles";
@@ -8,7 +9,8 @@ export const ANALYSE: Feature = (stage) => {
   let shown: { readonly state: State; readonly focus: Focus } | null = null;
   const open = (): void => {
     const now = shown;
-    if (now !== null) void Promise.all([import("./analyse-sheet"), styled("sheets")]).then(([{ openAnalysis }]) => openAnalysis(stage, now.state, now.focus));
+    const { messages } = stage;
+    if (now !== null) void Promise.all([import("./analyse-sheet"), styled("sheets"), worded(messages)]).then(([{ openAnalysis }]) => openAnalysis(stage, now.state, now.focus));
   };
   const title = stage.messages.text("ui.help.analyse");
   const button = el("button", { type: "button", class: "small-button tool-button", title, "aria-haspopup": "dialog" });
@@ -25,3 +27,12 @@ export const ANALYSE: Feature = (stage) => {
     },
   };
 };
+
+/** Has the words of the charts come, where the page does not carry them. */
+async function worded(messages: Messages): Promise<void> {
+  const address = document.querySelector<HTMLMetaElement>('meta[name="chart-words"]')?.content;
+  if (address === undefined || messages.text("ui.analyse.title") !== "ui.analyse.title") return;
+  const answer = await fetch(address);
+  if (!answer.ok) throw new Error(String(answer.status));
+  messages.add((await answer.json()) as Catalogue);
+}
