@@ -75,7 +75,9 @@ _MOVING = (
     r"one device for all: too early"
 )
 UNWRITTEN = "what nobody wrote is whatever was there"
-"""The one difference that is not there each time: what was there may also be the same."""
+DEPTH = "how deep a recursion gets depends on what is called in it"
+NOT_EACH_TIME = {UNWRITTEN, DEPTH}
+"""Why a program may differ, and on another day or machine not."""
 
 EXPECTED: tuple[tuple[str, str, str], ...] = (
     (_COPYING, r"sharing|stdout|outcome|line .*|.*\.(values|version|grad_fn|is_leaf)", _NO_COPY),
@@ -86,7 +88,7 @@ EXPECTED: tuple[tuple[str, str, str], ...] = (
     (r"c118 .*", r"outcome", "the tensor is on the device, which is not what can be pinned"),
     (r"c120 .*", r"outcome", "it is about what a device says that is full: each has words of its own"),
     (r"c12[12] .*", r".*", "torch.compile compiles nothing on a simulated device, and says so"),
-    (r"c128 .*", r"line 4 changed t", "how deep a recursion gets depends on what is called in it"),
+    (r"c128 .*", r"line 4 changed t", DEPTH),
 )
 """Programs, facts (patterns of both), and why these differ."""
 
