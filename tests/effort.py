@@ -1,8 +1,8 @@
 """How much work something takes, in a unit that is measured beside it.
 
 A limit in seconds fails on a slow or busy machine; the same work, told as a multiple of a piece of work that
-never changes and is done just before and just after, does not. The limits in tests are far above what is
-measured (ten times): they are there to notice a cost that grows out of hand, not to measure speed.
+never changes and is done just before and just after, does not. The limits in tests are several times
+what is measured: they are there to notice a cost that grows out of hand, not to measure speed.
 """
 
 import time

@@ -11,6 +11,7 @@ from typing import Any
 
 from ..schema import Operand, SavedTensor, SourceRange, TensorView, Trace
 from .chronicle import Chronicle
+from .wording import dtype_text
 
 
 class FailedCall:
@@ -181,7 +182,7 @@ class FailedCall:
         each: int | None = tensor
         while each is not None and self.chronicle.last_known(each, self.moment) is None:
             view = self.view(each)
-            if view is not None and not view.dtype.removeprefix("torch.").startswith(_WITH_GRADIENT):
+            if view is not None and not can_have_gradient(view.dtype):
                 break
             each = made_into[each]
         return tensor if each is None else each
@@ -311,8 +312,13 @@ class FailedCall:
         return _parsed(text) or _parsed(text.rstrip() + " pass")
 
 
-_WITH_GRADIENT = ("float", "bfloat", "complex")
-"""How the names of dtypes begin whose tensors can have a gradient."""
+def can_have_gradient(dtype: str) -> bool:
+    """Whether tensors of a dtype can require grad: of real or complex floating point.
+
+    >>> can_have_gradient("torch.bfloat16"), can_have_gradient("torch.int64")
+    (True, False)
+    """
+    return dtype_text(dtype).startswith(("float", "bfloat", "complex"))
 
 
 def _piece(source: str, place: SourceRange) -> str:

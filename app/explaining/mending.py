@@ -12,6 +12,7 @@ from ..schema import Edit, Fix
 from .advice import Advice
 from .edits import Text, called, keyword
 from .failure import FailedCall
+from .wording import dtype_text
 
 FACTORIES = frozenset(
     ("tensor", "ones", "zeros", "full", "rand", "randn", "arange", "linspace", "eye", "empty", "normal")
@@ -200,19 +201,15 @@ def _dtype_mismatch(patient: Patient) -> Found:
             yield "to-dtype", patient.text.after(node, conversion)
         return
     views = {t: view for t in tensors if (view := call.view(t)) is not None}
-    dtypes = sorted({_dtype(view.dtype) for view in views.values()}, key=_rank)
+    dtypes = sorted({dtype_text(view.dtype) for view in views.values()}, key=_rank)
     if len(dtypes) != 2 or any(_rank(dtype) < 0 for dtype in dtypes):
         return
-    learned = {_dtype(view.dtype) for view in views.values() if view.requires_grad}
+    learned = {dtype_text(view.dtype) for view in views.values() if view.requires_grad}
     wanted = learned.pop() if len(learned) == 1 else dtypes[1]
-    other = [t for t, view in views.items() if _dtype(view.dtype) != wanted]
+    other = [t for t, view in views.items() if dtype_text(view.dtype) != wanted]
     node = patient.operand(other[0]) if len(other) == 1 else None
     if node is not None and wanted in _CONVERSIONS:
         yield "to-dtype", patient.text.after(node, _CONVERSIONS[wanted])
-
-
-def _dtype(name: str) -> str:
-    return name.removeprefix("torch.")
 
 
 def _rank(dtype: str) -> int:

@@ -11,7 +11,7 @@ from typing import Any
 
 from .advice import Advice
 from .endings import limit_of
-from .failure import FailedCall
+from .failure import FailedCall, can_have_gradient
 from .saved import pack_hook, saved_tensor_modified
 from .wording import dtype_text, storage_label, tuple_text
 
@@ -170,7 +170,7 @@ def _index_out_of_range(call: FailedCall) -> Advice:
 def _index_of_embedding(call: FailedCall) -> Advice:
     """The table is what an index is out of range for; the tensor of indices holds it."""
     views = [(t, v) for t in call.tensors if (v := call.view(t)) is not None]
-    table = next((t for t, v in views if v.dtype.removeprefix("torch.").startswith(("float", "bf"))), None)
+    table = next((t for t, v in views if can_have_gradient(v.dtype)), None)
     indices = next((t for t, _ in views if t != table), None)
     name = None if indices is None else call.name(indices)
     return _about(call, call.subjects, **call.groups, **_looks(call, table), indices=name or "?")
