@@ -16,6 +16,12 @@ endif
 BIN := .venv/bin
 RUN := $(BIN)/python
 
+# Many tests are about real processes and clocks, and a machine can stall: what fails is tried once more,
+# by itself, after its report. What fails twice has failed; a run that was cut short has failed at once.
+define tested
+$(BIN)/pytest -q --cache-clear $(1) || { test $$? -eq 1 && $(BIN)/pytest -q $(1) --last-failed --last-failed-no-failures none; }
+endef
+
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
@@ -48,7 +54,7 @@ stale: frontend
 	@$(RUN) tools/generate_types.py --check
 
 python-tests: frontend
-	@$(BIN)/pytest -q -p no:playwright -m "not slow" --ignore tests/browser
+	@$(call tested,-p no:playwright -m "not slow" --ignore tests/browser)
 	@$(BIN)/pytest -q -p no:playwright --doctest-modules app
 
 node-tests: frontend
@@ -58,13 +64,13 @@ node-tests: frontend
 test: check slow-tests browser-tests ## everything: check, slow tests, the browser (what CI runs)
 
 slow-tests: frontend
-	@$(BIN)/pytest -q -p no:playwright -m slow --ignore tests/browser
+	@$(call tested,-p no:playwright -m slow --ignore tests/browser)
 
 browser: venv ## find a Chromium, or install one
 	@mkdir -p build && $(RUN) tools/browser.py > build/browser
 
 browser-tests: frontend browser
-	@if test -s build/browser; then CHROMIUM="$$(cat build/browser)" $(BIN)/pytest -q tests/browser; \
+	@if test -s build/browser; then export CHROMIUM="$$(cat build/browser)"; $(call tested,tests/browser); \
 	else echo "browser tests left out: no Chromium"; fi
 
 attacks: frontend ## run every attack on the sandbox in every configuration this machine offers

@@ -17,7 +17,7 @@ torch.set_num_threads(1)  # a parallel region here would hang ops in the childre
 
 LIMITS = Limits(
     wall_s=60,
-    cpu_s=4,
+    cpu_s=60,
     memory_bytes=512 << 20,
     steps_kept=2000,
     statements=1_000_000,
