@@ -96,6 +96,69 @@ def test_a_large_last_chunk_is_read_whole() -> None:
     assert read == decode_chunk(text)
 
 
+NO_STATE: dict[str, Any] = {
+    "tensors": {},
+    "graph": {},
+    "sharing": [],
+    "generators": {},
+    "stdout": 0,
+    "error": None,
+    "contents": [],
+}
+MANY = {f"t{i}": ["a", str(i)] for i in range(9_000)}
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"tensors": MANY},
+        {"tensors": {"t": ["a"] * 40_000}},
+        {"graph": {name: "Mul" for name in MANY}},
+        {"sharing": [["a", "b"]] * 9_000},
+        {"sharing": [["a"] * 40_000, []]},
+        {"generators": {name: 7 for name in MANY}},
+        {"error": "e" * 100_000},
+        {"contents": [{"name": "t", "data": None, "values": [[1, -2.5, "nan", True], []] * 9_000}] * 2},
+        {
+            "contents": [
+                {"name": "t", "data": "A" * 90_000, "values": {"a": [{}] * 40_000, "b": "c" * 90_000}}
+            ]
+        },
+    ],
+    ids=lambda change: "-".join(change),
+)
+def test_a_large_final_state_is_read_as_in_one_call(change: Any) -> None:
+    chunk = json.loads(closing())
+    chunk["fingerprint"] = NO_STATE | change
+    text = json.dumps(chunk).encode()
+    assert len(text) > SLICE_BYTES
+    (read,) = pieces_of(text)
+    assert read == decode_chunk(text)
+
+
+def test_a_large_outcome_is_read_as_in_one_call() -> None:
+    chunk = json.loads(closing())
+    operands = [{"tensor": None, "name": "x" * 50, "text": "t"}] * 2_000
+    chunk["outcome"] |= {"failure": {"api": None, "op": None, "operands": operands, "node": None}}
+    text = json.dumps(chunk).encode()
+    (read,) = pieces_of(text)
+    assert isinstance(read, Closing)
+    assert read == decode_chunk(text)
+    for wrong in ({"operands": None}, {"node": 7}, {"more": "x"}, {"api": ["x" * 70_000]}):
+        changed = chunk | {"outcome": chunk["outcome"] | {"failure": chunk["outcome"]["failure"] | wrong}}
+        with pytest.raises(ReplyInvalid):
+            list(pieces_of(json.dumps(changed).encode()))
+
+
+def test_values_nested_deeper_than_any_tensor_are_refused() -> None:
+    chunk = json.loads(closing())
+    chunk["fingerprint"] = NO_STATE | {"contents": [{"name": "t", "data": None, "values": 0}]}
+    text = "[" * 300 + "1," * 70_000 + "1" + "]" * 300
+    payload = json.dumps(chunk).replace('"values": 0', f'"values": {text}').encode()
+    with pytest.raises(ReplyInvalid):
+        list(pieces_of(payload))
+
+
 def broken(change: Any) -> bytes:
     steps = json.loads(small_steps()[1])
     change(steps)

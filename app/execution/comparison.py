@@ -1,11 +1,13 @@
 """Holds the end of an observed run against unobserved runs of the same program.
 
-Pure, and without torch. A difference counts only if a second unobserved run agrees with the first: what
+Without torch. A difference counts only if a second unobserved run agrees with the first: what
 differs between those is the program's own doing (uninitialised memory, addresses, the clock). What the
 unobserved run has instead is put where the reader looks for it: graph nodes, contents of storages.
-Everything here comes from processes that ran a stranger's program: what does not fit is left out.
+Everything here comes from processes that ran a stranger's program: what does not fit is left out. It may be
+large, so it is looked at in a thread, and others have their turns.
 """
 
+import asyncio
 import base64
 import binascii
 from collections.abc import Awaitable, Callable, Iterator, Mapping
@@ -85,6 +87,12 @@ def names_to_report(places: tuple[Place, ...]) -> tuple[str, ...]:
     return tuple(name for what, name in places if what == "values" and name is not None)[:MOST_EFFECTS]
 
 
+def _to_report(observed: Ended, plain: Ended) -> tuple[str, ...] | None:
+    """The same for two runs; None when nothing at all differs."""
+    places = differing(facts_of(observed), facts_of(plain))
+    return names_to_report(places) if places else None
+
+
 def why_not(outcome: Outcome, ended: Ended | None) -> str | None:
     """Why a run that ended so is not held against an unobserved one; None when it is."""
     if outcome.kind in ("stopped", "crashed"):
@@ -115,13 +123,13 @@ async def compared(
     first, plain = await run(plainly)
     if plain is None or first.outcome.kind in ("stopped", "crashed"):
         return trace.model_copy(update={"comparison": not_compared("plain-stopped")})
-    places = differing(facts_of(observed), facts_of(plain))
+    reports = await asyncio.to_thread(_to_report, observed, plain)
     again = None
-    if places:
-        _, again = await run(plainly.model_copy(update={"reports": names_to_report(places)}))
+    if reports is not None:
+        _, again = await run(plainly.model_copy(update={"reports": reports}))
         if again is None:
             return trace.model_copy(update={"comparison": not_compared("plain-stopped")})
-    return compare(trace, observed, plain, again)
+    return await asyncio.to_thread(compare, trace, observed, plain, again)
 
 
 def compare(trace: Trace, observed: Ended, plain: Ended, again: Ended | None) -> Trace:
@@ -142,7 +150,8 @@ def compare(trace: Trace, observed: Ended, plain: Ended, again: Ended | None) ->
         return trace.model_copy(update={"observer_effects": (), "comparison": SAME})
     repeated = facts_of(again)
     sure = tuple(place for place in places if unwatched.get(place) == repeated.get(place))
-    unsteady = tuple(_named(place) for place in places if place not in sure)[:_MOST_UNSTEADY]
+    agreed = set(sure)
+    unsteady = tuple(_named(place) for place in places if place not in agreed)[:_MOST_UNSTEADY]
     shown = _Shown(trace, again.fingerprint.contents)
     effects = tuple(
         effect

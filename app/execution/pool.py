@@ -281,7 +281,7 @@ class Pool:
             start_s = 0.0 if self._cuda_fraction is None else START_OF_CUDA_S
             running = Running(child, request, self._environment(request), emit, start_s=start_s)
             trace = await running.trace()
-            return trace, running.ended(trace)
+            return trace, await asyncio.to_thread(running.ended, trace)
         except SandboxRestarting:
             if self._zygote.pid == zygote:  # else it died, and its successor is not to blame
                 self._zygote.give_up()

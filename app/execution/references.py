@@ -14,6 +14,7 @@ from ..schema import (
     Closing,
     Compilation,
     Event,
+    Fingerprint,
     OpSite,
     Outcome,
     SourceRange,
@@ -24,6 +25,7 @@ from ..schema import (
     TileGrid,
     UntypedStorage,
 )
+from ..schema.comparison import FACTS, MOST_CONTENTS, MOST_NODES, MOST_TENSORS
 from ..schema.replay import World
 from ..schema.tiles import MOST_TILES, TILE_BYTES, tiles_across, tiles_down
 
@@ -35,6 +37,9 @@ _MOST_BYTES = 1 << 63
 
 _LAST_LINE = 1 << 31
 """A program may make code that claims any line, but not more than this."""
+
+_MOST_GENERATORS = 16
+"""Random generators whose states are compared: those of three libraries, today."""
 
 _ADDRESS = re.compile(r"0x[0-9a-f]{1,16}")
 
@@ -80,6 +85,8 @@ class References:
         """Take the events of the last chunk into account. Raises as `check` does."""
         self._check_events(chunk.events)
         self._check_outcome(chunk.outcome)
+        if chunk.fingerprint is not None and not _is_fingerprint(chunk.fingerprint):
+            raise ReplyInvalid("its final state holds more than is ever told")
 
     def _check_outcome(self, outcome: Outcome) -> None:
         _require(outcome.range is None or _is_place(outcome.range), "a place")
@@ -208,6 +215,19 @@ def _are_ids(*ids: int | None) -> bool:
 
 def _is_storage(event: UntypedStorage) -> bool:
     return 0 <= event.nbytes < _MOST_BYTES and _ADDRESS.fullmatch(event.address) is not None
+
+
+def _is_fingerprint(prints: Fingerprint) -> bool:
+    """It has no more than is ever told of a program, so that comparing takes no time."""
+    most = 2 * MOST_TENSORS  # with their gradients
+    return (
+        len(prints.tensors) <= most
+        and all(len(facts) <= len(FACTS) for facts in prints.tensors.values())
+        and len(prints.graph) <= MOST_NODES + most
+        and sum(1 + len(group) for group in prints.sharing) <= 2 * most
+        and len(prints.generators) <= _MOST_GENERATORS
+        and len(prints.contents) <= MOST_CONTENTS
+    )
 
 
 def _is_grid(grid: TileGrid) -> bool:

@@ -28,6 +28,16 @@ FACTS = (
 """What is compared of each tensor, in this order."""
 
 
+MOST_TENSORS = 500
+"""Tensors that are compared. The gradient of each comes on top."""
+
+MOST_NODES = 400
+"""Graph nodes that are compared."""
+
+MOST_CONTENTS = 50
+"""Tensors whose contents are told."""
+
+
 class TensorContents(Record):
     """The contents of a tensor at the end of a run that is not observed."""
 

@@ -8,7 +8,8 @@ reply consists of, and in which order, is not known here.
 
 from collections.abc import Hashable, Iterator
 from functools import lru_cache
-from typing import Annotated, Any, TypeVar, cast, get_args, get_origin
+from types import NoneType, UnionType
+from typing import Annotated, Any, Literal, TypeVar, Union, cast, get_args, get_origin
 
 import msgspec
 from pydantic import TypeAdapter, ValidationError
@@ -22,6 +23,9 @@ SLICE_BYTES = 64 << 10
 
 _SLICE_ITEMS = 200
 """Records that one call writes."""
+
+MOST_DEPTH = 128
+"""Lists in lists that are large themselves: a tensor has no more dimensions."""
 
 R = TypeVar("R", bound=Record)
 
@@ -51,10 +55,8 @@ def record_of(kind: type[R], text: bytes, *, strict: bool = True) -> R:
         aside: dict[str, Any] = {}
         for name, member in members.items():
             field = kind.model_fields.get(name)
-            if field is not None and len(member) > SLICE_BYTES:
-                parted = _parted(field.annotation, member)
-                if parted is not None:
-                    aside[name], members[name] = parted
+            if field is not None and len(member) > SLICE_BYTES and _is_parted(field.annotation):
+                aside[name], members[name] = _large(field.annotation, member), _least(field.annotation)
         whole = kind.model_validate_json(object_of(members), strict=strict)
         return whole.model_copy(update=aside)
     except ValidationError as e:
@@ -107,14 +109,53 @@ _members = msgspec.json.Decoder(dict[str, msgspec.Raw])
 _items = msgspec.json.Decoder(list[msgspec.Raw])
 
 
-def _parted(annotation: Any, text: bytes) -> tuple[Any, bytes] | None:
-    """A large member, read by itself, and what stands for it meanwhile; None where it cannot be parted."""
-    origin, arguments = get_origin(annotation), get_args(annotation)
-    if origin is tuple and arguments[-1] is Ellipsis and arguments[0] not in (int, str):
-        return tuple(each for some in slices_of(arguments[0], text) for each in some), b"[]"
-    if origin is dict and arguments[0] is str:
-        return _mapping(arguments[1], text), b"{}"
-    return None
+def _is_parted(annotation: Any) -> bool:
+    """Whether a large value of this type consists of smaller ones. A text, say, does not."""
+    return any(
+        each is Any
+        or get_origin(each) in (tuple, dict)
+        or (isinstance(each, type) and issubclass(each, Record))
+        for each in _alternatives(annotation)
+    )
+
+
+def _alternatives(annotation: Any) -> tuple[Any, ...]:
+    return get_args(annotation) if get_origin(annotation) in (Union, UnionType) else (annotation,)
+
+
+def _least(annotation: Any) -> bytes:
+    """JSON of the smallest value of a type that is parted: it stands for one that is checked by itself."""
+    for each in _alternatives(annotation):
+        origin = get_origin(each)
+        if each is Any or each is NoneType:
+            return b"null"
+        if origin is tuple or origin is dict:
+            return b"[]" if origin is tuple else b"{}"
+        if origin is Literal:
+            return msgspec.json.encode(get_args(each)[0])
+        if isinstance(each, type) and issubclass(each, Record):
+            fields = each.model_fields.items()
+            return object_of({name: _least(field.annotation) for name, field in fields})
+    return msgspec.json.encode(_LEAST[annotation])
+
+
+_LEAST: dict[Any, Any] = {bool: False, int: 0, float: 0.0, str: ""}
+
+
+def _large(item: Any, text: bytes) -> Any:
+    """A large value, checked part by part."""
+    kind = _kind(item, text)
+    if kind is not None:
+        return record_of(kind, text)
+    for each in _alternatives(item):
+        arguments = get_args(each)
+        if get_origin(each) is tuple and arguments[-1] is Ellipsis and text[:1] == b"[":
+            return tuple(one for some in slices_of(arguments[0], text) for one in some)
+        if get_origin(each) is dict and arguments[0] is str and text[:1] == b"{":
+            return _mapping(arguments[1], text)
+        if each is Any:
+            return _plain(text)
+    return adapter(item).validate_json(text, strict=True)
 
 
 def _mapping(item: Any, text: bytes) -> dict[str, Any]:
@@ -122,6 +163,9 @@ def _mapping(item: Any, text: bytes) -> dict[str, Any]:
     some: dict[str, bytes] = {}
     size = 0
     for name, member in members_of(text).items():
+        if len(member) > SLICE_BYTES:
+            found[name] = _large(item, member)
+            continue
         some[name] = member
         size += len(name) + len(member)
         if size > SLICE_BYTES:
@@ -130,20 +174,42 @@ def _mapping(item: Any, text: bytes) -> dict[str, Any]:
     return found | cast(dict[str, Any], adapter(dict[str, item]).validate_json(object_of(some), strict=True))
 
 
+def _plain(text: bytes, depth: int = 0) -> Any:
+    """Any JSON, as `json.loads` reads it."""
+    if len(text) <= SLICE_BYTES or text[:1] not in (b"[", b"{"):
+        return adapter(Any).validate_json(text)
+    if depth >= MOST_DEPTH:
+        raise ReplyInvalid("a frame is nested too deeply")
+    if text[:1] == b"{":
+        return {name: _plain(member, depth + 1) for name, member in members_of(text).items()}
+    found: list[Any] = []
+    some: list[bytes] = []
+    size = 0
+    for raw in _items.decode(text):
+        one = bytes(raw)
+        if size + len(one) > SLICE_BYTES:
+            found += adapter(list[Any]).validate_json(b"[" + b",".join(some) + b"]")
+            some, size = [], 0
+        if len(one) > SLICE_BYTES:
+            found.append(_plain(one, depth + 1))
+        else:
+            some.append(one)
+            size += len(one) + 1
+    return found + cast(list[Any], adapter(list[Any]).validate_json(b"[" + b",".join(some) + b"]"))
+
+
 def _checked(item: Any, texts: list[bytes]) -> tuple[Any, ...]:
     whole = b"[" + b",".join(texts) + b"]"
     return cast(tuple[Any, ...], adapter(tuple[item, ...]).validate_json(whole, strict=True))
 
 
-def _large(item: Any, text: bytes) -> Any:
-    kind = _kind(item, text)
-    return adapter(item).validate_json(text, strict=True) if kind is None else record_of(kind, text)
-
-
 def _kind(item: Any, text: bytes) -> type[Record] | None:
     """Which record a JSON object is: the only one it can be, or the one its `kind` names."""
-    if isinstance(item, type) and issubclass(item, Record):
-        return item
+    if text[:1] != b"{":
+        return None
+    for each in _alternatives(item):
+        if isinstance(each, type) and issubclass(each, Record):
+            return each
     if get_origin(item) is not Annotated:
         return None
     told = members_of(text).get("kind")

@@ -15,16 +15,14 @@ from typing import Any
 
 import torch
 
+from ..schema.comparison import MOST_CONTENTS, MOST_NODES, MOST_TENSORS
 from . import reading, torch_private
 from .accelerator import beginning_of, here
 from .classes import texts
 from .names import Names
 
-_MOST_TENSORS = 500
-_MOST_NODES = 400
 _MOST_ELEMENTS = 1024
 _LARGEST_CONTENTS = 64 << 10
-_MOST_CONTENTS = 50
 _UNREADABLE = (RuntimeError, NotImplementedError, TypeError, ValueError)
 
 
@@ -50,7 +48,7 @@ def fingerprint(
             if variable[:2] == "__":
                 continue
             for path, t in names.walk(variable, value):
-                if len(tensors) >= _MOST_TENSORS:
+                if len(tensors) >= MOST_TENSORS:
                     break
                 tensors[path] = t
                 grad = _grad(t)
@@ -64,7 +62,7 @@ def fingerprint(
             "stdout": stdout_crc,
             "error": error,
             "contents": [_contents(path, tensors[path]) for path in reports or () if path in tensors][
-                :_MOST_CONTENTS
+                :MOST_CONTENTS
             ],
         }
 
@@ -109,7 +107,7 @@ def _graph(tensors: dict[str, Any]) -> dict[str, str]:
             told[f"{path}.grad_fn"] = "unavailable"
             continue
         todo = [] if fn is None else [(f"{path}.grad_fn", fn)]
-        while todo and len(told) < _MOST_NODES:
+        while todo and len(told) < MOST_NODES:
             place, node = todo.pop()
             if id(node) in alive:
                 continue
