@@ -12,6 +12,7 @@ from . import reading, torch_private
 from .autograd import Graph
 from .backward import BackwardPasses
 from .classes import class_of, name_of
+from .custom_kernels import runner_of
 from .dispatch import Routes
 from .failures import FailureNotes
 from .libraries import library_called
@@ -97,6 +98,8 @@ class Calls(Quiet):
         self.written: dict[int, StorageRow] = {}
         self.exported: dict[int, TensorRow] = {}
         self.backward_roots_seen = True
+        self.modes: tuple[Any, ...] = ()
+        """The modes we hear by, the outermost first."""
         self._young: list[StorageRow] = []
         self._routes = Routes(stream)
 
@@ -305,8 +308,11 @@ class Calls(Quiet):
             )
             if not still:
                 self.speak(heard)
+            run = schema.run
+            if op is not None and not schema.native:
+                run = runner_of(func, op.given, self.modes) or run
             try:
-                out = schema.run(*args, **kwargs)
+                out = run(*args, **kwargs)
             except BaseException as error:
                 if not still:
                     heard = self._hush_again(heard, still)

@@ -215,10 +215,12 @@ class _Run:
         calls.minds_inference = self._statements.makes_inference_tensors
         calls.hears_api = not (self._statements.uses_compiler or self._statements.uses_fast_path)
         api_mode: Any = ApiMode(calls) if calls.hears_api else None
+        op_mode = OpMode(calls)
+        calls.modes = (op_mode,) if api_mode is None else (api_mode, op_mode)
         error = None
         with self._surroundings(), self._backends(confined):
             quiet = self._recording(observer)
-            with TrueWarnings(), OpMode(calls), HiddenWeakRefs(), elsewhere, self._signals(), quiet:
+            with TrueWarnings(), op_mode, HiddenWeakRefs(), elsewhere, self._signals(), quiet:
                 try:
                     if compilations is not None:
                         compilations.__enter__()

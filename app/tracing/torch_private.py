@@ -12,7 +12,7 @@ import sys
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
 from operator import attrgetter, methodcaller
-from typing import Any
+from typing import Any, NamedTuple
 
 import torch
 
@@ -196,6 +196,44 @@ def is_composite(overload: str) -> bool:
         return _has_kernel(overload, "CompositeImplicitAutograd")
     except RuntimeError:  # a name of TorchScript's that the dispatcher does not know
         return False
+
+
+class CustomKernels(NamedTuple):
+    """What is needed to run a Python kernel of a custom op with the dispatch keys it has without a mode."""
+
+    registered: Any
+    """Kernels that were registered from Python, as `namespace/op/key`."""
+    below_python: Any
+    """The dispatch keys that come after those of modes."""
+    keys_of: Callable[[Any], Any]
+    functorch_level: Callable[[], Any]
+    """The transform of `torch.func` that runs; None for none."""
+    as_on_entry: Callable[[], AbstractContextManager[Any]]
+    """While entered, the keys of the thread are what they were when the op was called."""
+    without_autograd: Callable[[], AbstractContextManager[Any]]
+
+
+def _custom_kernels() -> CustomKernels | None:
+    lost = "what Python kernels of custom ops do"
+    parts = (
+        find(torch, "library._impls", None, lost),
+        find(torch._C, "_dispatch_keyset_full_after", None, lost),
+        find(torch._C, "_dispatch_keys", None, lost),
+        find(torch._C, "_functorch.peek_interpreter_stack", None, lost),
+        find(torch._C, "_RestorePythonTLSSnapshot", None, lost),
+        find(torch._C, "_AutoDispatchBelowAutograd", None, lost),
+    )
+    if None in parts:
+        return None
+    registered, after, *others = parts
+    return CustomKernels(registered, after(torch._C.DispatchKey.Python), *others)
+
+
+custom_kernels: CustomKernels | None = _custom_kernels()
+"""None where this torch lacks one of them: then what such a kernel does is not heard."""
+
+custom_autograd: str = find(torch, "_library.autograd.__file__", "", "versions within custom ops")
+"""File of the autograd kernels that `torch.library` makes."""
 
 
 inductor_wrapper: Any = find(
