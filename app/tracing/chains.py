@@ -26,6 +26,9 @@ _SUSPENDED = {
     types.AsyncGeneratorType: "ag_frame",
 }
 _LONGEST = 100_000
+_SPOKEN = {"_lru_cache_wrapper": "lru_cache"}
+"""Classes by the names that programs know."""
+
 _OPAQUE: _Link = ("", False)
 
 
@@ -45,7 +48,7 @@ def written(label: str, way: list[Any], last: str = "") -> str:
         link, goes_on = _link(way[i], way[i + 1], way[i - 1])
         text += link
         if not goes_on:
-            return text + (link == "") * f" ({class_of(way[i])})"
+            return text + (link == "") * f" ({_SPOKEN.get(kind := class_of(way[i]), kind)})"
     return text + last
 
 

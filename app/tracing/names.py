@@ -11,6 +11,7 @@ import functools
 import keyword
 import math
 import types
+import weakref
 from collections import ChainMap, OrderedDict, defaultdict, deque
 from collections.abc import Callable, Iterable, Iterator
 from itertools import islice
@@ -45,7 +46,6 @@ _PLAIN = frozenset(
         slice,
         types.ModuleType,
         types.BuiltinFunctionType,
-        types.MethodType,
         torch.dtype,
         torch.device,
         torch.Size,
@@ -59,6 +59,12 @@ _PLAIN = frozenset(
 _BUFFERS = frozenset({"ndarray", "memoryview", "PyCapsule"})
 _HOLDERS = ("torch.distributions.", "torch.utils.data.", "torch.amp.")
 """Modules of PyTorch whose objects keep a program's tensors in attributes of their own."""
+
+_VIEWS = frozenset(map(id, (type({}.keys()), type({}.values()), type({}.items()))))
+_ORDERED = frozenset(map(id, (dict, OrderedDict, defaultdict)))
+"""Dictionaries that iterate with no code of the program; by `id`, as above."""
+
+_WEAK_KEYED = frozenset({"WeakKeyDictionary", "WeakIdKeyDictionary"})
 
 _INDEXED = (torch.nn.Sequential, torch.nn.ModuleList, torch.nn.ParameterList)
 _KEYED = (torch.nn.ModuleDict, torch.nn.ParameterDict)
@@ -82,17 +88,22 @@ class Walk:
         "looked_at",
         "name_of",
         "program_module",
+        "repeatable",
         "seen",
         "visited",
     )
 
-    def __init__(self, program_module: str, name_of: NameOf | None = None) -> None:
+    def __init__(
+        self, program_module: str, name_of: NameOf | None = None, *, repeatable: bool = False
+    ) -> None:
         self.found: Found = []
         self.buffers: Found = []
         """NumPy arrays, memoryviews and capsules, which may keep memory of a tensor."""
         self.name_of = name_of
         self.looked_at = 0
         self.program_module = program_module
+        self.repeatable = repeatable
+        """Only names that another run of the program has as well: where a set puts a tensor is chance."""
         self.seen: set[int] = set()
         self.visited: set[int] = set()
         """Containers that were looked into, by `id`."""
@@ -120,13 +131,15 @@ class Walk:
             for i, item in enumerate(value[:MOST_ENTRIES]):
                 self.go(f"{path}[{i}]", item, depth + 1)
             self._leave_out(path, len(value))
-        elif kind is dict or kind is OrderedDict or kind is defaultdict:
+        elif id(kind) in _ORDERED:
             self._entries(path, value, depth)
             self._leave_out(path, dict.__len__(value))
         elif kind is types.FunctionType:
             self._function(path, value, depth)
         elif issubclass(kind, tuple):
             self._tuple(path, value, kind, depth)
+        elif kind is types.MethodType:
+            self.go(f"{path}.__self__", value.__self__, depth + 1)
         elif issubclass(kind, torch.optim.Optimizer):
             self._optimizer(path, value, depth)
         elif class_module(kind) == self.program_module:
@@ -155,8 +168,31 @@ class Walk:
             self.go(f"{path}.keywords", value.keywords, depth + 1)
         elif issubclass(kind, dict):
             self._items(path, value, kind, depth)
+        elif kind is set or kind is frozenset:
+            if not (self.repeatable and len(value) > 1):
+                self._listed(path, value, len(value), depth)
+        elif id(kind) in _VIEWS:
+            self._listed(path, value, len(value), depth)
+        elif class_name(kind) in _WEAK_KEYED:
+            self._weak_keyed(path, value, kind, depth)
         elif class_module(kind).startswith(_HOLDERS):
             self._instance(path, value, kind, depth)
+
+    def _listed(self, path: str, values: Iterable[Any], count: int, depth: int) -> None:
+        """What can be come by only one after another: `list(s)[0]`."""
+        for i, item in enumerate(islice(values, MOST_ENTRIES)):
+            if id(type(item)) not in _PLAIN:
+                self.go(f"list({path})[{i}]", item, depth + 1)
+        self._leave_out(path, count)
+
+    def _weak_keyed(self, path: str, value: Any, kind: type, depth: int) -> None:
+        """The values of a dictionary that holds only its keys weakly."""
+        if class_module(kind) not in ("weakref", "torch.utils.weak"):
+            return
+        data: Any = dictionary_of(value, kind).get("data")
+        entries = list(dict.items(data)) if type(data) is dict else []
+        alive = [item for ref, item in entries if not (issubclass(type(ref), weakref.ref) and ref() is None)]
+        self._listed(f"{path}.values()", alive, len(alive), depth)
 
     def _items(self, path: str, value: Any, kind: type, depth: int) -> None:
         """What a list or dictionary of its own class holds, where `[…]` is still its parent's."""
@@ -208,11 +244,22 @@ class Walk:
         for i, (key, item) in enumerate(dict.items(value)):
             if i >= MOST_ENTRIES:
                 return
+            if type(key) is not str and id(type(key)) not in _PLAIN:
+                self.go(f"list({path})[{i}]", key, depth + 1)
             if id(type(item)) in _PLAIN:
                 continue
             text = key_text(key)
             if text is not None:
                 self.go(f"{path}[{text}]", item, depth + 1)
+            elif id(type(value)) in _ORDERED:
+                self.go(self._at_key(path, key) or f"list({path}.values())[{i}]", item, depth + 1)
+
+    def _at_key(self, path: str, key: Any) -> str | None:
+        """The entry of a dictionary whose key is a tensor with a name of its own."""
+        if self.name_of is None or not issubclass(type(key), _Tensor):
+            return None
+        name = self.name_of(key)
+        return None if name is None or path in name else f"{path}[{name}]"
 
     def _tuple(self, path: str, value: Any, kind: type, depth: int) -> None:
         fields = members_of(kind).get("_fields")
@@ -371,7 +418,7 @@ class Names:
             frame: Where it is; None when nothing is to be remembered of the walk.
             name_of: Names parameters whose state an optimizer keeps.
         """
-        walk = Walk(self.module, name_of)
+        walk = Walk(self.module, name_of, repeatable=frame is None)
         walk.go(variable, value)
         if frame is not None and (walk.visited or (frame, variable) in self.visited):
             self.visited[frame, variable] = walk.visited

@@ -154,12 +154,30 @@ CASES = {
         "m._forward_hooks.clear()",
     ),
     "an iterator": ("it = iter([{x}])\nfor _ in (1,): pass", "it (list_iterator)", "del it"),
-    "a set": ("s = {{ {x} }}", "s (set)", "s.clear()"),
+    "a set": ("s = {{ {x} }}", "list(s)[0]", "s.clear()"),
+    "a view of a dictionary": ("v = {{ 'k': {x} }}.values()", "list(v)[0]", "del v"),
+    "an entry under a tensor": ("d = {{ torch.ones(1): {x} }}", "list(d.values())[0]", "d.clear()"),
+    "an entry under a tensor with a name": (
+        "w = torch.ones(1)\nd = {{ w: {x} }}",
+        "d[w]",
+        "d.clear()",
+    ),
+    "the value of a weak key": (
+        """
+        import weakref
+        class K: pass
+        k = K()
+        d = weakref.WeakKeyDictionary()
+        d[k] = {x}
+        """,
+        "list(d.values())[0]",
+        "del k",
+    ),
     "a deque": ("import collections\nq = collections.deque([{x}])", "q[0]", "q.clear()"),
-    "the key of a dictionary": ("d = {{ {x}: 1 }}", "d (dict)", "d.clear()"),
+    "the key of a dictionary": ("d = {{ {x}: 1 }}", "list(d)[0]", "d.clear()"),
     "a cache": (
         "import functools\n@functools.lru_cache\ndef f(n):\n    return {x}\n_ = f(3).sum()",
-        "f (_lru_cache_wrapper)",
+        "f (lru_cache)",
         "f.cache_clear()",
     ),
     "an entry beyond those that are looked at": ("l = [0] * 500 + [[{x}]]", "l[500][0]", "l.pop()"),
