@@ -135,6 +135,16 @@ MENDED = {
         "n = torch.tensor([1, 2])\nn += 0.5\n",
         {"rewrite": "n = n + 0.5"},
     ),
+    "a result that does not fit": (
+        "in-place-shape",
+        "x = torch.ones(3, 1)\nx += torch.ones(3, 4)\n",
+        {"rewrite": "x = x + torch.ones(3, 4)"},
+    ),
+    "one minus a mask": (
+        "bool-minus",
+        "mask = torch.tensor([True])\nleft = 1 - mask\n",
+        {"invert": "left = ~mask"},
+    ),
     "a sparse tensor": (
         "sparse-uncoalesced",
         "s = torch.sparse_coo_tensor(torch.tensor([[0, 0]]), torch.ones(2), (3,))\nv = s.values()\n",

@@ -40,6 +40,22 @@ SAID: dict[str, tuple[str, str, tuple[str, ...]]] = {
         "index-out-of-range",
         ("**table.weight**", "(5, 2)", "**ids**"),
     ),
+    "a place of another shape": (
+        "import torch\nx = torch.zeros(3, 4)\nx[:, 0] = torch.ones(2)\n",
+        "broadcast-shape",
+        ("in **x** has shape (3,)", "**torch.ones(2)** is (2,)"),
+    ),
+    "a parameter that cannot hold the result": (
+        "import torch\nw = torch.nn.Parameter(torch.zeros(3))\n"
+        "with torch.no_grad():\n    w *= torch.ones(2, 3)\n",
+        "broadcast-shape",
+        ("**w** is written in place", "shape (2, 3)"),
+    ),
+    "the bits of a float": (
+        "import torch\na = torch.ones(2)\nb = ~a\n",
+        "dtype-unsupported",
+        ("~ does not exist for float32", "first: .bool()"),
+    ),
     "half by float": (
         "import torch\na = torch.ones(2, 2).half()\nc = a @ torch.ones(2, 2)\n",
         "dtype-mismatch",

@@ -25,6 +25,8 @@ _SAME_CLASS = {
     "overlapping-write-source": "overlapping-write",
     "dtype-cast": "dtype-mismatch",
     "expand-shape": "broadcast-shape",
+    "in-place-shape": "broadcast-shape",
+    "bool-minus": "dtype-unsupported",
     "bmm-shape": "matmul-shape",
     "denied-file": "denied",
     "denied-workers": "denied",

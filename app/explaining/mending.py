@@ -284,9 +284,23 @@ def _dtype_cast(patient: Patient) -> Found:
     if not isinstance(statement, ast.AugAssign) or not isinstance(statement.target, ast.Name):
         return
     tensor = next(iter(call.tensors), None)
+    if call.is_leaf(tensor):
+        return  # a parameter: what was made of it would be no parameter
     if call.name(tensor) == statement.target.id and patient.alone(tensor):
         value = ast.BinOp(ast.Name(statement.target.id, ast.Load()), statement.op, statement.value)
         yield "rewrite", patient.text.replace(statement, f"{statement.target.id} = {ast.unparse(value)}")
+
+
+def _bool_minus(patient: Patient) -> Found:
+    """`1 - mask` and `-mask` are `~mask`; of two masks the exclusive or."""
+    match patient.node:
+        case (
+            ast.BinOp(left=ast.Constant(value=1), op=ast.Sub(), right=mask)
+            | ast.UnaryOp(op=ast.USub(), operand=mask)
+        ):
+            simple = isinstance(mask, ast.Name | ast.Attribute | ast.Subscript | ast.Call)
+            text = ast.unparse(mask)
+            yield "invert", patient.text.replace(patient.node, f"~{text}" if simple else f"~({text})")
 
 
 def _uncoalesced(patient: Patient) -> Found:
@@ -311,6 +325,8 @@ MENDERS: dict[str, Callable[[Patient], Found]] = {
     "device-mismatch": _device_mismatch,
     "device-numpy": _device_numpy,
     "dtype-cast": _dtype_cast,
+    "in-place-shape": _dtype_cast,
+    "bool-minus": _bool_minus,
     "dtype-mismatch": _dtype_mismatch,
     "grad-none": _grad_none,
     "index-dtype": _index_dtype,

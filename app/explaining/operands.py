@@ -13,7 +13,7 @@ from .advice import Advice
 from .endings import limit_of
 from .failure import FailedCall, can_have_gradient
 from .saved import pack_hook, saved_tensor_modified
-from .wording import dtype_text, storage_label, tuple_text
+from .wording import api_text, dtype_text, storage_label, tuple_text
 
 
 def _about(call: FailedCall, tensors: list[int], caused_by: int | None = None, **args: Any) -> Advice:
@@ -164,7 +164,7 @@ def _index_out_of_range(call: FailedCall) -> Advice:
     if call.api == "embedding" and len(call.tensors) > 1:
         return _index_of_embedding(call)
     tensor = call.subjects[0] if call.subjects else _first(call)
-    return _about(call, call.subjects[:1], **call.groups, **_looks(call, tensor), indices="?")
+    return _about(call, call.subjects[:1], **call.groups, **_looks(call, tensor), indices="?", how="call")
 
 
 def _index_of_embedding(call: FailedCall) -> Advice:
@@ -231,7 +231,36 @@ def _as_operand(text: str) -> str:
 
 
 def _dtype_unsupported(call: FailedCall) -> Advice:
-    return _about(call, call.subjects[:1], api=call.api, **_looks(call, _first(call)))
+    looks, api = _looks(call, _first(call)), api_text(call.api)
+    bits = api[:1] in ("~", "&", "|", "^") or "Boolean" in (call.outcome.message or "")
+    how = "bits" if bits else "complex" if looks["dtype"].startswith("complex") else "other"
+    return _about(call, call.subjects[:1], api=api, how=how, **looks)
+
+
+def _bool_minus(call: FailedCall) -> Advice:
+    how = "two" if call.group("count") == "two" else "one"
+    return _about(call, call.subjects[:2], how=how, **_two(call, *_first_two(call.tensors)))
+
+
+def _in_place_shape(call: FailedCall) -> Advice:
+    shapes = {key: _as_tuple(sizes) for key, sizes in call.groups.items()}
+    return _about(call, call.subjects[:2], **(shapes | _two(call, *_first_two(call.tensors))))
+
+
+def _expand_shape(call: FailedCall) -> Advice:
+    """What `expand` was called on, or the place that a value was assigned to."""
+    if call.api != "__setitem__":
+        return _index_out_of_range(call)
+    place, value = _first_two(call.tensors)
+    groups = call.groups
+    looks = {"value": "?" if value is None else call.label(value), "sizes": _looks(call, value)["shape"]}
+    args = groups | {"target": _as_tuple(groups["target"])} | _looks(call, place) | looks
+    return _about(call, call.subjects[:2], **args, how="assign")
+
+
+def _as_tuple(sizes: str) -> str:
+    """A shape in a message, as every other sentence writes it."""
+    return tuple_text(tuple(int(size) for size in re.findall(r"\d+", sizes)))
 
 
 def _device_mismatch(call: FailedCall) -> Advice:
@@ -393,7 +422,8 @@ ADVICE: dict[str, Callable[[FailedCall], Advice]] = {
     "matmul-shape": _matmul,
     "bmm-shape": _matmul,
     "broadcast-shape": _pair,
-    "expand-shape": _index_out_of_range,
+    "in-place-shape": _in_place_shape,
+    "expand-shape": _expand_shape,
     "cat-shape": _all,
     "channels-shape": _matmul,
     "batch-size": _pair,
@@ -403,6 +433,7 @@ ADVICE: dict[str, Callable[[FailedCall], Advice]] = {
     "too-many-indices": _index_out_of_range,
     "dtype-cast": _dtype_cast,
     "dtype-mismatch": _dtype_mismatch,
+    "bool-minus": _bool_minus,
     "dtype-unsupported": _dtype_unsupported,
     "device-mismatch": _device_mismatch,
     "device-numpy": _first_subject,

@@ -112,15 +112,16 @@ RULES: tuple[Rule, ...] = (
         r"at non-singleton dimension (?P<dim>\d+)",
     ),
     _rule(
-        "broadcast-shape",
+        "in-place-shape",
         "metadata",
-        r"output with shape \[(?P<a>[^\]]*)\] doesn't match the broadcast shape \[(?P<b>[^\]]*)\](?P<dim>)",
+        r"output with shape \[(?P<kept>[^\]]*)\] doesn't match the broadcast shape \[(?P<result>[^\]]*)\]",
     ),
     _rule(
         "expand-shape",
         "metadata",
         r"expanded size of the tensor \((?P<want>\d+)\) must match the existing size \((?P<got>\d+)\) "
-        r"at non-singleton dimension (?P<dim>\d+)",
+        r"at non-singleton dimension (?P<dim>\d+)(?:\.\s+Target sizes: (?P<target>\[[^\]]*\])\.\s+"
+        r"Tensor sizes: (?P<sizes>\[[^\]]*\]))?",
     ),
     _rule("cat-shape", "metadata", r"Sizes of tensors must match except in dimension (?P<dim>\d+)"),
     _rule("cat-shape", "metadata", r"Tensors must have same number of dimensions(?P<dim>)"),
@@ -194,9 +195,14 @@ RULES: tuple[Rule, ...] = (
         r"Expected (?:dtype int64 for index|tensor for argument #1 'indices')",
     ),
     _rule(
+        "bool-minus",
+        "metadata",
+        r"(?:Subtraction|Negation), the `-` operator, (?:with|on) (?P<count>two|a) bool tensor",
+    ),
+    _rule(
         "dtype-unsupported",
         "metadata",
-        r"could not infer output dtype|not implemented for '\w+'|Subtraction, the `-` operator, with",
+        r"could not infer output dtype|not implemented for '\w+'|is only implemented on integer and Boolean",
     ),
     _rule(
         "device-mismatch",

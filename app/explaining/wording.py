@@ -47,3 +47,41 @@ def tuple_text(values: tuple[int, ...] | None) -> str:
 def dtype_text(dtype: str) -> str:
     """`float32`."""
     return dtype.removeprefix("torch.")
+
+
+_OPERATORS = {
+    "add": "+",
+    "sub": "-",
+    "mul": "*",
+    "matmul": "@",
+    "truediv": "/",
+    "floordiv": "//",
+    "mod": "%",
+    "pow": "**",
+    "and": "&",
+    "or": "|",
+    "xor": "^",
+    "lshift": "<<",
+    "rshift": ">>",
+    "invert": "~",
+    "neg": "-",
+    "lt": "<",
+    "le": "<=",
+    "gt": ">",
+    "ge": ">=",
+    "eq": "==",
+    "ne": "!=",
+}
+
+
+def api_text(api: str) -> str:
+    """An API call as a program writes it.
+
+    >>> api_text("__rsub__"), api_text("__iadd__"), api_text("__invert__"), api_text("add_")
+    ('-', '+=', '~', 'add_')
+    """
+    name = api[2:-2] if api[:2] == api[-2:] == "__" else ""
+    if name in _OPERATORS:
+        return _OPERATORS[name]
+    operator = _OPERATORS.get(name[1:], api)
+    return operator + "=" if operator != api and name[0] == "i" else operator
