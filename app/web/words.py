@@ -176,7 +176,7 @@ def _unsaid(trace: Trace) -> Iterator[str]:
     if trace.graph is None or trace.graph.omitted == 0:
         yield "ui.graph.omitted"
     if trace.graph is not None:
-        yield "ui.graph.none"
+        yield from ("ui.graph.none", "ui.graph.none-ran", "ui.graph.none-recorded")
     if len(devices) < 2:
         yield "ui.memory.willCopy"
     if "meta" not in devices:

@@ -217,7 +217,9 @@ function slots({ left, right, pairedLine }: Sides, what: "stale" | "freed"): Dif
   const only = (side: "left" | "right", here: Map<string, NodeNow>, there: Map<string, NodeNow>): Difference[] => {
     const nodes = [...here].filter(([key]) => !there.has(key)).map(([, node]) => node);
     if (nodes.length === 0) return [];
-    const args = { nodes: nodes.map(({ name }) => name), line: nodes[0]?.line ?? 0, side };
+    const names = nodes.map(({ name }) => name);
+    const different = [...new Set(names)];
+    const args = { nodes: different.length > 1 ? different : names, line: nodes[0]?.line ?? 0, side };
     return [{ layer: "autograd", id: `ui.compare.fact.${what}`, args, names: [] }];
   };
   return [...only("left", mine, theirs), ...only("right", theirs, mine)];

@@ -44,7 +44,7 @@ class CompactLife implements Extra {
 
   show(state: State, focus: Focus): void {
     this.pointed ||= focus.storage !== null || focus.tensor !== null;
-    const followed = this.pointed ? focus : { ...focus, storage: lookingAt(state, focus, this.stage.trace.steps[state.step - 1]).storage };
+    const followed = this.pointed ? focus : { ...focus, storage: lookingAt(state, focus, this.stage.trace.steps[state.step - 1], this.stage.trace).storage };
     this.row.show(state, followed);
     this.name();
     if (this.words.hidden) return;

@@ -5,7 +5,7 @@
  * stepping alone tells the story. Says which views read a byte; does not draw.
  */
 import type { Focus, Layer, State, StorageNow, TensorNow } from "../model/state";
-import type { Step } from "../schema/trace.gen";
+import type { Step, Trace } from "../schema/trace.gen";
 import { elementsAt, indexAt, isIndexOf, cellAt, strided, type Strided } from "./storage";
 import { itemSize } from "./values";
 
@@ -68,16 +68,20 @@ export function focusOnByte(state: State, storage: number, byte: number, current
   return { storage, tensor: reading.tensor.id, index: reading.index };
 }
 
-/** What is looked at in a state. A focus without a tensor holds the byte as its index. */
-export function lookingAt(state: State, focus: Focus, step: Step | undefined): Looking {
-  const id = focusedStorage(state, focus) ?? storageOfStep(state, step);
+/**
+ * What is looked at in a state. A focus without a tensor holds the byte as its index.
+ * Where the program raised, it is what the error is about; `trace` tells.
+ */
+export function lookingAt(state: State, focus: Focus, step: Step | undefined, trace: Pick<Trace, "steps" | "explanation"> | null = null): Looking {
+  const [failed] = state.step === trace?.steps.length ? tensorsCalled(state, trace.explanation?.operands ?? []) : [];
+  const id = focusedStorage(state, focus) ?? failed?.storage ?? storageOfStep(state, step);
   const storage = id === null ? undefined : state.storages.get(id);
   if (id === null || storage === undefined) return { storage: null, tensor: null, index: null, byte: null };
   const byte = focus.index?.[0];
   if (focus.tensor === null && focus.storage === id && byte !== undefined && byte < storage.nbytes) {
     return { storage: id, tensor: null, index: null, byte };
   }
-  const tensor = tensorOf(state, storage, focus, step);
+  const tensor = tensorOf(state, storage, focus, step, failed);
   const window = tensor === null ? null : windowOf(tensor);
   if (tensor === null || window === null) return { storage: id, tensor: tensor?.id ?? null, index: null, byte: null };
   const { shape } = window.view;
@@ -112,17 +116,24 @@ function writtenThrough(state: State, step: Step | undefined): TensorNow[] {
 /** Tensors of the names a step changed, as its statement has them. */
 function changedTensors(state: State, step: Step | undefined, layer?: Layer): TensorNow[] {
   if (step === undefined) return [];
-  return Object.entries(step.changed).flatMap(([name, changes]) => {
-    if (layer !== undefined && !changes.includes(layer)) return [];
+  return tensorsCalled(
+    state,
+    Object.keys(step.changed).filter((name) => layer === undefined || step.changed[name]?.includes(layer) === true),
+  );
+}
+
+function tensorsCalled(state: State, names: readonly string[]): TensorNow[] {
+  return names.flatMap((name) => {
     const id = state.locals.get(name) ?? state.bindings.get(name);
     return (id === undefined ? undefined : state.tensors.get(id)) ?? [];
   });
 }
 
-function tensorOf(state: State, storage: StorageNow, focus: Focus, step: Step | undefined): TensorNow | null {
+function tensorOf(state: State, storage: StorageNow, focus: Focus, step: Step | undefined, failed: TensorNow | undefined): TensorNow | null {
   const here = tensorsOn(state, storage);
   const focused = here.find((tensor) => tensor.id === focus.tensor);
   if (focused !== undefined) return focused;
+  if (failed?.storage === storage.id) return failed;
   const [written] = writtenThrough(state, step).filter((tensor) => tensor.storage === storage.id);
   const [changed] = changedTensors(state, step).filter((tensor) => tensor.storage === storage.id);
   return written ?? changed ?? here[0] ?? null;

@@ -57,7 +57,7 @@ export class AutogradView implements View {
     root.replaceChildren(header, this.empty);
     this.empty.hidden = trace.graph !== null;
     if (trace.graph === null) {
-      this.empty.textContent = say("ui.graph.none");
+      this.empty.textContent = say(noGraph(trace));
       return;
     }
     title.after(el("span", { class: "small mute graph-hint", title: say("ui.graph.hint") }, say("ui.graph.hint")), this.omitted);
@@ -263,4 +263,10 @@ function arrowhead({ points }: EdgeDrawing): string {
   const [dx, dy] = [(tip[0] - before[0]) / length, (tip[1] - before[1]) / length];
   const corner = (side: number): string => `${tip[0] - dx * HEAD - dy * side} ${tip[1] - dy * HEAD + dx * side}`;
   return `M${tip[0]} ${tip[1]}L${corner(5)}L${corner(-5)}z`;
+}
+
+/** Why there is no graph: nothing ran, nothing requires grad, or nothing was done that is recorded. */
+function noGraph({ steps, views }: Trace): string {
+  if (steps.length === 0) return "ui.graph.none-ran";
+  return views.some((view) => view.requires_grad) ? "ui.graph.none-recorded" : "ui.graph.none";
 }

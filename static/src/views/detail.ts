@@ -15,6 +15,8 @@ import { pick, type Say } from "./view";
 const ROW_HEIGHT = 34;
 const HEAD_HEIGHT = 24;
 const LINE_HEIGHT = 16;
+/** A longer name takes two lines of its row. */
+const SHORT = 9;
 const MOST_HOLDERS = 8;
 
 export class Detail {
@@ -129,7 +131,8 @@ export class Detail {
     const { view, names } = tensor;
     const whole = names.join(", ") || nameOf(tensor, this.say);
     const name = names.slice(0, 2).join(", ") || (originShort(tensor.origin) ?? whole);
-    const label = el("span", { class: "tensor-name" }, names.length > 2 ? `${name}, …` : name);
+    const text = names.length > 2 ? `${name}, …` : name;
+    const label = el("span", { class: names.length > 0 && text.length > SHORT ? "tensor-name long" : "tensor-name" }, text);
     const button = el("button", { type: "button", "aria-pressed": String(chosen), "data-tensor": tensor.id, title: whole }, swatch(this.marks.get(tensor.id) ?? 0), label);
     const cells: Child[] = [
       el("th", { scope: "row" }, button),

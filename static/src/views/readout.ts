@@ -15,7 +15,8 @@ const SUBSCRIPTS = "₀₁₂₃₄₅₆₇₈₉";
 const LETTERS = "ijklmnop";
 const MOST_ALIASES = 4;
 const MOST_OF_A_CHANGE = 12; // characters of both values that fit on one line
-const ONE_LINE = 27; // characters of element, terms and cell that fit
+// As in _detail.css, in pixels: a character, the least an offset, a term and a cell take, and what fits into a line.
+const [CHARACTER, OFFSET, TERM, CELL, ONE_LINE] = [7.83, 24, 36, 18, 346];
 
 export class Readout {
   readonly root = el("div", { class: "where" });
@@ -82,9 +83,11 @@ export class Readout {
       parts.push(el("span", { class: `term term-${kind}` }, el("b", {}, value), el("small", {}, label)));
     };
     // The question above names the element already; a long sum begins with the storage.
-    const terms = index.reduce((n, i, d) => n + String(i).length + String(view.stride[d] ?? 0).length + 4, 0);
     const head = element(name, index);
-    if (head.length + terms + 2 * String(storage).length + String(cell).length <= ONE_LINE) text(`${head} = `);
+    const takes = (least: number, ...words: readonly (string | number)[]): number => Math.max(least, words.join("").length * CHARACTER);
+    const terms = index.reduce((n, i, d) => n + takes(TERM, i, "·", view.stride[d] ?? 0), 0);
+    const between = takes(0, head.replace(/[^ -~]/g, "xx"), " = ", "S", storage, "[", " + ".repeat(index.length), "] = S", storage, "[]");
+    if (between + takes(OFFSET, view.offset) + terms + takes(CELL, cell) <= ONE_LINE) text(`${head} = `);
     text(`S${storage}[`);
     term(String(view.offset), "offset", this.say("ui.memory.offset"));
     index.forEach((i, d) => {
@@ -92,11 +95,14 @@ export class Readout {
       term(`${i}·${view.stride[d] ?? 0}`, "stride", `${LETTERS[d] ?? "·"}·stride${SUBSCRIPTS[d] ?? ""}`);
     });
     text("]");
-    text(` = S${storage}[`);
+    text(" = ");
+    const sum = parts.length;
+    text(`S${storage}[`);
     term(String(cell), "cell", this.say("ui.memory.cell"));
     text("]");
     set(this.formula, "aria-label", parts.map((part) => (part.querySelector("b") ?? part).textContent).join(""));
-    renew(this.formula, ...parts);
+    // Never broken in two.
+    renew(this.formula, ...parts.slice(0, sum), el("span", { class: "term term-sum" }, ...parts.slice(sum)));
   }
 
   private writeFacts(state: State, storage: StorageNow, tensor: TensorNow, window: Window, index: readonly number[], byte: number): void {

@@ -33,6 +33,7 @@ const FADES = 3;
 const RASTER = 16;
 const RASTER_HIGH = 4;
 const NARROWEST = 112;
+const MONO = { name: 7.83, about: 7.23, badge: 38, longest: 176 }; // what a place's words take
 const NARROWEST_SHARED = 224; // "float32 · 12 × 4 B = 48 B · v1"
 const HEAD = 43;
 const GAP = 16;
@@ -86,7 +87,7 @@ export class StorageView implements View {
   }
 
   show(state: State, focus: Focus): void {
-    const looking = lookingAt(state, focus, state.step === 0 ? undefined : this.trace?.steps[state.step - 1]);
+    const looking = lookingAt(state, focus, state.step === 0 ? undefined : this.trace?.steps[state.step - 1], this.trace);
     this.shown = [state, focus];
     if (this.art !== null && this.art.now === null && [...state.storages.values()].some(({ tiles }) => tiles !== null)) this.art.load(() => this.again());
     for (const part of [...this.lanes, ...this.chips]) part.show(state, looking, this.strips);
@@ -256,9 +257,19 @@ class PlacePicture {
   private span(mode: "grid" | "strip"): void {
     if (this.cells === null) return;
     const [width, height] = this.cells.size(mode);
-    const least = this.place.kind === "shared" ? NARROWEST_SHARED : NARROWEST;
+    const least = this.place.kind === "shared" ? NARROWEST_SHARED : this.wordsTake();
     this.root.style.setProperty(`--${mode}-columns`, String(Math.ceil((Math.max(least, width) + GAP) / RASTER)));
     this.root.style.setProperty(`--${mode}-rows`, String(Math.ceil((height + HEAD + GAP) / RASTER_HIGH)));
+  }
+
+  /** Names that are told apart only by their ends are to be seen as far as there is room. */
+  private wordsTake(): number {
+    const takes = this.place.storages.map(({ first, nbytes, views }) => {
+      const name = views.find((view) => view.name !== null)?.name ?? "";
+      const about = `${tuple(first?.shape ?? null)} · ${this.whole.say("ui.memory.bytes", { n: nbytes })}`;
+      return Math.min(MONO.longest, Math.max(name.length * MONO.name + MONO.badge, about.length * MONO.about));
+    });
+    return Math.max(NARROWEST, ...takes);
   }
 
   private showWaiting(): void {

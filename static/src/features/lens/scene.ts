@@ -37,7 +37,7 @@ export class Choice {
     if (pointed && focus.tensor !== null) [this.tensor, this.index] = [focus.tensor, focus.index];
     const kept = this.tensor !== null && state.tensors.get(this.tensor)?.storage != null;
     const own = !pointed && kept ? { ...NO_FOCUS, tensor: this.tensor, index: this.index } : focus;
-    const looking = lookingAt(state, own, state.step === 0 ? undefined : trace.steps[state.step - 1]);
+    const looking = lookingAt(state, own, state.step === 0 ? undefined : trace.steps[state.step - 1], trace);
     const storage = looking.storage === null ? null : (state.storages.get(looking.storage) ?? null);
     const tensor = looking.tensor === null ? null : (state.tensors.get(looking.tensor) ?? null);
     return { state, looking, storage, tensor, window: tensor === null ? null : windowOf(tensor) };
