@@ -61,6 +61,11 @@ SAID: dict[str, tuple[str, str, tuple[str, ...]]] = {
         "dtype-mismatch",
         ("float16", "float32"),
     ),
+    "a module that is not there": (
+        "import torch\nimport somewhere_else.inside as other\n",
+        "python-error",
+        ("somewhere_else", "NumPy", "--local"),
+    ),
     "an error of a library": (
         "import torch\nw = torch.ones(2, requires_grad=True)\no = torch.optim.SGD([w * 2], lr=.1)\n",
         "python-error",
@@ -106,3 +111,23 @@ def test_a_saved_tensor_is_called_as_the_function_called_it_that_made_it() -> No
     assert (found["caused_by"], found["operands"]) == (5, ["h"])
     assert "    h = h + 1\n" in found["fixed"][0]
     assert in_child(lambda: record(found["fixed"][0]).outcome.kind) == "finished"
+
+
+@pytest.mark.parametrize(
+    ("lines", "told"),
+    [
+        ("loss = ((column - row) ** 2).mean()\n", True),
+        ("loss = torch.sum((row - column).abs())\n", True),
+        ("loss = ((column - row[:, None]) ** 2).mean()\n", False),
+        ("loss = ((row[:, None] - row) ** 2).mean()\n", False),
+        ("apart = column - row\n", False),
+        ("loss = (column.mean() - row).sum()\n", False),
+    ],
+)
+def test_a_mean_over_differences_of_every_pair_is_noticed_where_a_column_meets_a_row(
+    lines: str, told: bool
+) -> None:
+    source = f"import torch\ncolumn = torch.arange(3.).view(3, 1)\nrow = torch.arange(3.)\n{lines}"
+    notes = in_child(lambda: [f"{note.class_} on line {note.line}" for note in explain(record(source)).notes])
+
+    assert notes == (["silent-broadcast on line 4"] if told else [])

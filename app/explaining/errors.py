@@ -34,6 +34,7 @@ _SAME_CLASS = {
     "denied-process": "denied",
     "denied-compiler": "denied",
     "no-input": "python-error",
+    "no-module": "python-error",
 }
 """Rules with words of their own for a class that has others too."""
 
@@ -66,6 +67,8 @@ _LONGEST_MESSAGE = 5_000
 _COMPILER = re.compile(r"[Ii]nductor|BackendCompilerFailed|CppCompile|torch_shm_manager")
 
 _WORKERS = re.compile(r"\bnum_workers\s*=\s*[1-9]")
+
+_NO_MODULE = re.compile(r"No module named '(?P<module>\w+)(?:\.[\w.]+)?'$")
 
 _GRAD_IS_NONE = re.compile(r"'NoneType' object has no attribute|NoneType|must be Tensor, not None")
 
@@ -117,6 +120,9 @@ def _judge(chronicle: Chronicle) -> tuple[str, Layer | None, Advice]:
         return "out-of-memory", "data", ADVICE["out-of-memory"](plain)
     if kind == "EOFError" and "reading a line" in message:
         return "no-input", None, Advice(None, ())
+    missing = _NO_MODULE.match(message) if kind == "ModuleNotFoundError" else None
+    if missing is not None and missing["module"] != "torch":
+        return "no-module", None, Advice(None, (), {"module": missing["module"]})
     if kind == "SyntaxError" or kind in ("IndentationError", "TabError"):
         return "syntax-error", None, Advice(None, (), {"message": message})
     if kind in ("AttributeError", "TypeError") and _GRAD_IS_NONE.search(message):

@@ -6,6 +6,7 @@ from .compiler import compiled_for_nothing
 from .moment import Moments
 from .program import Program
 from .quiet_autograd import (
+    crossed_differences,
     forgotten_zero_grads,
     kept_graphs,
     repeated_scatters,
@@ -30,6 +31,7 @@ _SEARCHES = (
     repeated_modules,
     dropped_results,
     warned,
+    crossed_differences,
     forgotten_zero_grads,
     kept_graphs,
     repeated_scatters,

@@ -35,6 +35,38 @@ def warned(program: Program) -> Iterator[Note]:
             yield note(line, "silent-broadcast", **match.groupdict())
 
 
+def crossed_differences(program: Program) -> Iterator[Note]:
+    """`((prediction - target) ** 2).mean()` of (N, 1) and (N,): the mean is over N × N differences."""
+    looked_at: set[ast.stmt] = set()
+    for number, node in program.steps(ast.Assign, ast.AnnAssign, ast.AugAssign, ast.Expr, ast.Return):
+        if node in looked_at:
+            continue
+        looked_at.add(node)
+        for difference in _reduced_differences(node):
+            tensors = [program.tensor(side, number) for side in (difference.left, difference.right)]
+            views = [program.chronicle.view(tensor, program.moment(number).begin) for tensor in tensors]
+            shapes = [list(view.shape) for view in views if view is not None and view.shape is not None]
+            if len(shapes) == 2 and _crossed(*sorted(shapes, key=len)):
+                yield note(node.lineno, "silent-broadcast", input=str(shapes[0]), target=str(shapes[1]))
+                break
+
+
+def _reduced_differences(node: ast.stmt) -> Iterator[ast.BinOp]:
+    """`a - b` below `(…).mean()`, `torch.mean(…)` and the like."""
+    for call in ast.walk(node):
+        if not isinstance(call, ast.Call) or not isinstance(call.func, ast.Attribute):
+            continue
+        if call.func.attr in ("mean", "sum"):
+            for inner in ast.walk(call):
+                if isinstance(inner, ast.BinOp) and isinstance(inner.op, ast.Sub):
+                    yield inner
+
+
+def _crossed(row: list[int], column: list[int]) -> bool:
+    """(N,) and (N, 1)."""
+    return len(row) == 1 and row[0] > 1 and column == [row[0], 1]
+
+
 def forgotten_zero_grads(program: Program) -> Iterator[Note]:
     """`backward()` adds to a gradient that was already used, because nobody cleared it."""
     used: dict[int, int] = {}
