@@ -30,6 +30,10 @@ _OF_OTHERS = """
     torch.nn.utils.stateless torch.optim.lr_scheduler torch.optim.swa_utils torch.profiler torch.sparse
     torch.testing torch.utils.benchmark torch.utils.checkpoint torch.utils.data torch.utils.dlpack
     torch.utils.flop_counter torch.utils.serialization torch._dynamo.backends.debugging torch._strobelight
+    torch.distributed.tensor.experimental torch.nested._internal.ops
+    torch._functorch._activation_checkpointing.remat_using_tags_for_fwd_loss_bwd_graph_pass
+    torch._export.passes.replace_autocast_with_hop_pass torch._export.passes.replace_set_grad_with_hop_pass
+    torch._functorch._aot_autograd.subclass_parametrization torch.nn.attention.flex_attention
 """
 
 
@@ -42,3 +46,8 @@ def preload() -> None:
     for module in pkgutil.iter_modules(encodings.__path__, "encodings."):
         with suppress(Exception):
             importlib.import_module(module.name)
+    with suppress(ImportError):
+        from torch._inductor.compiler_bisector import CompilerBisector
+
+        # Before it compiles, torch asks a file in its cache whether somebody looks for a fault of its own.
+        CompilerBisector.in_process_cache = "/nonexistent"

@@ -9,8 +9,8 @@ from ..schema.comparison import Comparison
 EXPLAINING_S = 0.6
 """Processor time after which the rest of the steps of a light trace is not put into words."""
 
-PATIENTLY_EXPLAINING_S = 4.0
-"""The same in a worker: a long loop of honest training takes 2 s."""
+PATIENTLY_EXPLAINING_S = 2.5
+"""The same in a worker: a long loop of honest training takes 1.5 s."""
 
 LENGTH = struct.Struct("<I")
 """What goes before a trace and before each part: its length in bytes."""

@@ -19,6 +19,9 @@ SLACK_S = 1.0
 
 FRESH = "import torch\nx = torch.arange(6.).reshape(2, 3)\ny = x.t() + 1\nprint(y.sum().item())\n"
 
+_TRIES = 4
+"""Of a program that is not ended by the limit on time, before the limit is believed to be its fault."""
+
 _IN_ORDER = ("tamper-12", "tamper-13", "left-01", "left-02")
 """These look for what the one before left: alone, one after the other."""
 
@@ -51,7 +54,12 @@ async def campaign(server: Server, attacks: Sequence[Attack]) -> Report:
         before = await _settled(server, None)
         for few in _few_at_a_time(attacks):
             who = " + ".join(each.id for each in few)
-            await asyncio.gather(*(_one(client, each, report, again=True) for each in few))
+            ended = await asyncio.gather(*(_one(client, each, report, last=False) for each in few))
+            for each in (each for each, judged in zip(few, ended, strict=True) if not judged):
+                # Perhaps the machine was busy: alone.
+                for tries_left in range(_TRIES - 1, -1, -1):
+                    if await _one(client, each, report, last=not tries_left):
+                        break
             report.blame(who, await _fresh(client))
             after = await _settled(server, before)
             report.blame(who, [f"{k}: {before[k]} → {after[k]}" for k in before if before[k] != after[k]])
@@ -68,7 +76,8 @@ def _few_at_a_time(attacks: Sequence[Attack]) -> list[list[Attack]]:
     return alone + [others[i : i + SANDBOXES] for i in range(0, len(others), SANDBOXES)]
 
 
-async def _one(client: httpx.AsyncClient, attack: Attack, report: Report, *, again: bool) -> None:
+async def _one(client: httpx.AsyncClient, attack: Attack, report: Report, *, last: bool) -> bool:
+    """Run one and judge it; one that had too little time is not judged, unless it is the last try."""
     began = time.perf_counter()
     source = {"source": attack.program}
     try:
@@ -76,14 +85,12 @@ async def _one(client: httpx.AsyncClient, attack: Attack, report: Report, *, aga
     except httpx.HTTPError as e:
         report.ran += 1
         report.blame(attack.id, [f"no answer: {type(e).__name__}"])
-        return
+        return True
     took_s = time.perf_counter() - began
     found = faults(attack, answer.status_code, answer.content)
     late = took_s > WALL_S + SLACK_S * _crowding()
-    if again and (late or any("ended timeout" in each for each in found)):
-        # Perhaps the machine was busy: once more.
-        await _one(client, attack, report, again=False)
-        return
+    if not last and (late or any("ended timeout" in each for each in found)):
+        return False
     report.ran += 1
     report.slowest_s = max(report.slowest_s, took_s)
     end = class_of(answer.status_code, answer.json()) if answer.status_code in (200, 422) else "http"
@@ -91,6 +98,7 @@ async def _one(client: httpx.AsyncClient, attack: Attack, report: Report, *, aga
     report.blame(attack.id, found)
     if late:
         report.blame(attack.id, [f"the answer took {took_s:.2f} s"])
+    return True
 
 
 def _crowding() -> float:
@@ -103,14 +111,24 @@ def _json(body: dict[str, str]) -> bytes:
 
 
 async def _fresh(client: httpx.AsyncClient) -> list[str]:
-    """What is wrong with a run of an ordinary program."""
+    """What is wrong with a run of an ordinary program; one that had too little time is run again."""
+    for _ in range(_TRIES):
+        found, stopped = await _fresh_once(client)
+        if not stopped:
+            break
+    return found
+
+
+async def _fresh_once(client: httpx.AsyncClient) -> tuple[list[str], bool]:
+    """What is wrong, and whether the program was stopped."""
     answer = await client.post("/api/trace?format=state", json={"source": FRESH})
     if answer.status_code != 200:
-        return [f"after it a fresh run got {answer.status_code}"]
+        return [f"after it a fresh run got {answer.status_code}"], False
     state = answer.json()
     shape = state["tensors"][str(state["bindings"]["y"])]["shape"] if "y" in state["bindings"] else None
     seen = (state["outcome"]["kind"], state["stdout"], shape)
-    return [] if seen == ("finished", "21.0\n", [3, 2]) else [f"after it a fresh run gave {seen}"]
+    right = seen == ("finished", "21.0\n", [3, 2])
+    return [] if right else [f"after it a fresh run gave {seen}"], state["outcome"]["kind"] == "stopped"
 
 
 async def _settled(server: Server, wanted: dict[str, Any] | None) -> dict[str, Any]:
