@@ -1,4 +1,4 @@
-"""A sealed program may name no file, and yet does what programs do elsewhere: all it loads is there already."""
+"""A sealed program may name no file, yet does what programs do elsewhere: all it loads is there already."""
 
 import json
 from collections.abc import AsyncIterator
