@@ -355,3 +355,39 @@ def test_without_the_code_editor_a_text_area_does(open_page: Open, watch: Watch)
     run(page, LOOP)
     expect(page.locator("textarea.editor-text")).to_have_count(1)
     expect(page.locator(".line-source").nth(2)).to_have_text("for i in range(3):")
+
+
+def test_marks_of_lines_stay_beside_their_lamps_however_long_the_lines_are(open_page: Open) -> None:
+    page = open_page("/playground?lang=en")
+    start(
+        page,
+        "import torch\ncolumn = torch.arange(3.).view(3, 1)\nrow = torch.arange(3.)\n"
+        f"loss = ((column - row) ** 2).mean()  # {'so ' * 40}\n"
+        f"wrong = column.view(3, 1).t().view(2, 2)  # {'long ' * 40}\n",
+    )
+    expect(page.locator(".line-fault")).to_be_visible()
+    box = page.locator(".code-body").bounding_box()
+    assert box is not None
+    for mark, line in ((".line-fault", 5), (".line-cause", 4)):
+        badge = page.locator(f".line[data-line='{line}'] {mark}")
+        expect(badge).to_be_visible()
+        place = badge.bounding_box()
+        lamps = page.locator(".line[data-line='4'] .lamp").first.bounding_box()
+        assert place is not None and lamps is not None
+        assert box["x"] < place["x"] and place["x"] + place["width"] <= lamps["x"] + 1
+
+
+def test_what_a_program_that_finished_did_not_mean_is_said_above_it(open_page: Open) -> None:
+    page = open_page("/playground?lang=en")
+    start(
+        page,
+        "import torch\ncolumn = torch.arange(3.).view(3, 1)\nrow = torch.arange(3.)\n"
+        "loss = ((column - row) ** 2).mean()\nprint(loss)\n",
+    )
+    banner = page.locator(".outcome")
+    expect(banner).to_contain_text("Notice on line 4")
+    expect(page.locator(".line[data-line='4'] .line-cause")).to_have_attribute("aria-label", "Notice")
+    banner.get_by_role("button", name="Go to line 4").click()
+
+    expect(page.locator(".line.now")).to_have_attribute("data-line", "4")
+    assert violations(page, ".outcome") == []

@@ -54,3 +54,9 @@ test("a byte that no tensor reads can be pointed at all the same", () => {
   const focus = { ...NO_FOCUS, ...focusOnByte(state, S, 12, Z) };
   assert.deepEqual(lookingAt(state, focus, only.steps[0]), { storage: S, tensor: null, index: null, byte: 12 });
 });
+
+test("where the program raised it looks at what the error is about", () => {
+  const raised = { ...trace, explanation: { class: "view-stride", line: 3, caused_by: null, operands: ["x"], sentences: [], fixes: [] } };
+  const at = (step: number) => lookingAt(history.state(step), NO_FOCUS, trace.steps[step - 1], raised).tensor;
+  assert.deepEqual([at(2), at(3)], [Z, X]);
+});

@@ -51,7 +51,7 @@ const KEEP_MS = 150;
 export class Bench {
   readonly element: HTMLElement;
   private readonly sides: Readonly<Record<Side, SideBench>>;
-  private readonly summary = el("p", { class: "compare-summary-text", role: "status" });
+  private readonly summary = el("p", { class: "compare-summary-text", role: "status", tabindex: 0 });
   private readonly facts: FactsView;
   private readonly controls: Transport;
   private readonly next = el("button", { type: "button", class: "small-button" });

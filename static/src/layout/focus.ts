@@ -72,8 +72,8 @@ export function focusOnByte(state: State, storage: number, byte: number, current
  * What is looked at in a state. A focus without a tensor holds the byte as its index.
  * Where the program raised, it is what the error is about; `trace` tells.
  */
-export function lookingAt(state: State, focus: Focus, step: Step | undefined, trace: Pick<Trace, "steps" | "explanation"> | null = null): Looking {
-  const [failed] = state.step === trace?.steps.length ? tensorsCalled(state, trace.explanation?.operands ?? []) : [];
+export function lookingAt(state: State, focus: Focus, step: Step | undefined, trace: Pick<Trace, "steps" | "explanation" | "outcome"> | null = null): Looking {
+  const [failed] = state.step === trace?.steps.length ? tensorsOfFailure(state, trace) : [];
   const id = focusedStorage(state, focus) ?? failed?.storage ?? storageOfStep(state, step);
   const storage = id === null ? undefined : state.storages.get(id);
   if (id === null || storage === undefined) return { storage: null, tensor: null, index: null, byte: null };
@@ -120,6 +120,12 @@ function changedTensors(state: State, step: Step | undefined, layer?: Layer): Te
     state,
     Object.keys(step.changed).filter((name) => layer === undefined || step.changed[name]?.includes(layer) === true),
   );
+}
+
+/** By the names that the explanation gives them; in the frame that is shown they may have none. */
+function tensorsOfFailure(state: State, { explanation, outcome }: Pick<Trace, "explanation" | "outcome">): TensorNow[] {
+  const operands = outcome.failure?.operands.flatMap(({ tensor }) => state.tensors.get(tensor ?? -1) ?? []) ?? [];
+  return [...tensorsCalled(state, explanation?.operands ?? []), ...operands];
 }
 
 function tensorsCalled(state: State, names: readonly string[]): TensorNow[] {

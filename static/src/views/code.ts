@@ -155,7 +155,7 @@ export class CodeView implements View {
     button.setAttribute("aria-label", say("ui.code.line", { line: number }));
     const source = el("code", { class: "line-source" });
     const badge = badgeOf(number, trace, say);
-    const row = el("li", { class: badge === null ? "line" : "line failed", "data-line": number }, button, source, badge, lampRow);
+    const row = el("li", { class: failureOf(number, trace, say) === null ? "line" : "line failed", "data-line": number }, button, source, badge, lampRow);
     return { row, number: button, source, tokens, lamps, lampRow, count, owner: 0, first: Infinity };
   }
 
@@ -273,9 +273,13 @@ export class CodeView implements View {
   }
 }
 
-/** Where it failed, by which calls it came there, and what made it fail. */
-function badgeOf(number: number, { outcome, explanation }: Trace, say: Say): HTMLElement | null {
-  if (outcome.kind === "finished") return null;
+/** Where it failed, by which calls it came there, and what made it fail; else where something is to be noticed. */
+function badgeOf(number: number, trace: Trace, say: Say): HTMLElement | null {
+  const noted = trace.notes.some(({ line }) => line === number);
+  return failureOf(number, trace, say) ?? (noted ? el("span", { class: "line-cause", role: "img", title: say("ui.changes.note"), "aria-label": say("ui.changes.note") }, "!") : null);
+}
+
+function failureOf(number: number, { outcome, explanation }: Trace, say: Say): HTMLElement | null {
   if (outcome.line === number) return el("span", { class: "line-fault" }, `✕ ${say(`ui.code.${outcome.kind}`)}`);
   if (outcome.kind !== "raised") return null;
   if (explanation?.caused_by === number) return el("span", { class: "line-cause" }, `→ ${say("ui.code.cause")}`);

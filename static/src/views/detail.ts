@@ -17,6 +17,7 @@ const HEAD_HEIGHT = 24;
 const LINE_HEIGHT = 16;
 /** A longer name takes two lines of its row. */
 const SHORT = 9;
+const LONGEST = 22;
 const MOST_HOLDERS = 8;
 
 export class Detail {
@@ -132,7 +133,8 @@ export class Detail {
     const whole = names.join(", ") || nameOf(tensor, this.say);
     const name = names.slice(0, 2).join(", ") || (originShort(tensor.origin) ?? whole);
     const text = names.length > 2 ? `${name}, …` : name;
-    const label = el("span", { class: names.length > 0 && text.length > SHORT ? "tensor-name long" : "tensor-name" }, text);
+    const long = names.length > 0 && text.length > SHORT;
+    const label = el("span", { class: long ? "tensor-name long" : "tensor-name" }, ...(long ? pieces(text) : [text]));
     const button = el("button", { type: "button", "aria-pressed": String(chosen), "data-tensor": tensor.id, title: whole }, swatch(this.marks.get(tensor.id) ?? 0), label);
     const cells: Child[] = [
       el("th", { scope: "row" }, button),
@@ -175,6 +177,12 @@ export class Detail {
     }
     renew(this.holders, ...(storage.freed ? [] : words));
   }
+}
+
+/** A long name breaks after a dot; of what does not fit into two lines the end is told. */
+function pieces(name: string): Child[] {
+  const end = name.length > LONGEST ? `…${name.slice(1 - LONGEST)}` : name;
+  return end.split(/(?<=\.)/).flatMap((piece) => [piece, el("wbr")]);
 }
 
 function heading(say: Say, column: string): HTMLElement {

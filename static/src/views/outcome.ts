@@ -23,7 +23,7 @@ export class OutcomeView implements View {
 
   mount(root: HTMLElement, trace: Trace): void {
     const { outcome } = trace;
-    const quiet = outcome.kind === "finished" && trace.observer_effects.length === 0;
+    const quiet = outcome.kind === "finished" && trace.observer_effects.length === 0 && !this.notices(trace);
     root.hidden = quiet;
     root.className = `outcome outcome-${outcome.kind}`;
     root.replaceChildren();
@@ -58,12 +58,23 @@ export class OutcomeView implements View {
     // The end of a run is the same at every step.
   }
 
+  /** It ran to its end, and not as it was meant, perhaps. In small places its line says so. */
+  private notices({ outcome, notes }: Trace): boolean {
+    return outcome.kind === "finished" && notes.length > 0 && !this.brief;
+  }
+
   private sign(trace: Trace): string {
     return trace.outcome.kind === "finished" ? "!" : "✕";
   }
 
   private headline(trace: Trace): (string | Element | Text)[] {
     const { outcome, explanation } = trace;
+    const [note] = trace.notes;
+    if (this.notices(trace) && note !== undefined) {
+      const { line, sentence: { id, args } } = note;
+      const why = el("span", { class: "outcome-why" }, ...sentence(this.messages.parts(id, args)));
+      return [el("strong", {}, this.messages.text("ui.changes.note")), this.messages.text("ui.outcome.place", { line }), why];
+    }
     if (outcome.kind === "finished") return [this.messages.text("ui.outcome.observed", { count: trace.observer_effects.length })];
     const name = outcome.type ?? this.messages.text(`ui.outcome.short.${outcome.reason ?? outcome.kind}`);
     const place = this.messages.text("ui.outcome.place", { line: outcome.line ?? 0 });
@@ -106,6 +117,7 @@ export class OutcomeView implements View {
     };
     if (explanation !== null && explanation.caused_by !== outcome.line) link("ui.outcome.go-cause", explanation.caused_by);
     if (outcome.kind !== "finished") link("ui.outcome.go-line", outcome.line);
+    else if (this.notices(trace)) for (const line of new Set(trace.notes.map((note) => note.line).slice(0, 3))) link("ui.outcome.go-line", line);
     return found;
   }
 
@@ -129,7 +141,7 @@ export class OutcomeView implements View {
     if (outcome.kind === "stopped" || outcome.kind === "crashed") {
       story.append(el("p", {}, this.messages.text("ui.outcome.kept", { steps: this.outline.steps.length })));
     }
-    for (const { id, args } of trace.comparison.sentences) {
+    for (const { id, args } of [...(this.notices(trace) ? trace.notes.map((note) => note.sentence) : []), ...trace.comparison.sentences]) {
       story.append(el("p", {}, ...sentence(this.messages.parts(id, args))));
     }
     return story;
