@@ -26,6 +26,8 @@ _SAME_CLASS = {
     "dtype-cast": "dtype-mismatch",
     "expand-shape": "broadcast-shape",
     "in-place-shape": "broadcast-shape",
+    "einsum-size": "broadcast-shape",
+    "no-kernel": "dtype-unsupported",
     "bool-minus": "dtype-unsupported",
     "bmm-shape": "matmul-shape",
     "denied-file": "denied",

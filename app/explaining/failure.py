@@ -34,6 +34,10 @@ class FailedCall:
         """A part of the exception's message."""
         return (self.match.group(name) or "") if self.match else ""
 
+    def group_or_none(self, name: str) -> str | None:
+        """A part of the exception's message, where the rule has such a part."""
+        return self.match.groupdict().get(name) if self.match else None
+
     @property
     def groups(self) -> dict[str, Any]:
         """The named parts of the exception's message; `?` for one that is not there."""
@@ -103,6 +107,12 @@ class FailedCall:
             found.update(dict.fromkeys(self._named_ancestors(tensor)))
         ancestors = sorted(found, key=lambda t: mentioned.index(t) if t in mentioned else len(mentioned))
         return ancestors or mentioned
+
+    @cached_property
+    def roots(self) -> list[int]:
+        """The first operand, or the named tensors it was computed from: what `backward` begins at."""
+        first = self.tensors[:1]
+        return (self._named_ancestors(first[0]) if first else []) or self.subjects
 
     def _mentioned(self) -> list[int]:
         """Tensors that the failing expression names, in its order."""

@@ -10,8 +10,9 @@ from collections.abc import Callable
 from typing import Any
 
 from .advice import Advice
-from .endings import limit_of
 from .failure import FailedCall, can_have_gradient
+from .loading import no_kernel, state_dict
+from .memory import out_of_memory
 from .saved import pack_hook, saved_tensor_modified
 from .wording import api_text, dtype_text, storage_label, tuple_text
 
@@ -86,7 +87,7 @@ def _leaf_in_place(call: FailedCall) -> Advice:
 
 
 def _backward_twice(call: FailedCall) -> Advice:
-    subjects = call.subjects[:1]
+    subjects = call.roots[:1]
     for argument in [*subjects, *call.tensors]:
         freed = call.freeing(argument)
         if freed is not None:
@@ -152,7 +153,7 @@ def _pair(call: FailedCall) -> Advice:
 def _all(call: FailedCall) -> Advice:
     """Shapes of every operand: `cat`, `stack`."""
     shapes = [f"{call.label(t)} {_looks(call, t)['shape']}" for t in call.tensors]
-    return _about(call, call.subjects, shapes=shapes, dim=call.group("dim"))
+    return _about(call, call.subjects, **(call.groups | {"shapes": shapes}))
 
 
 def _dim_out_of_range(call: FailedCall) -> Advice:
@@ -164,7 +165,29 @@ def _index_out_of_range(call: FailedCall) -> Advice:
     if call.api == "embedding" and len(call.tensors) > 1:
         return _index_of_embedding(call)
     tensor = call.subjects[0] if call.subjects else _first(call)
-    return _about(call, call.subjects[:1], **call.groups, **_looks(call, tensor), indices="?", how="call")
+    indices = None
+    if call.group_or_none("size") and call.group_or_none("dim") and (sized := _with_size(call)) is not None:
+        indices = next((t for t in call.named if t != sized and _holds_indices(call, t)), None)
+        tensor = sized
+    name = "?" if indices is None else call.label(indices)
+    about = [t for t in (tensor, indices) if t is not None and call.name(t)] or call.subjects[:1]
+    return _about(call, about, **call.groups, **_looks(call, tensor), indices=name, how="call")
+
+
+def _with_size(call: FailedCall) -> int | None:
+    """The first operand whose size in the dimension that a message speaks of is the one it says."""
+    dim, size = int(call.group("dim")), int(call.group("size"))
+    for tensor in call.tensors:
+        view = call.view(tensor)
+        shape = None if view is None else view.shape
+        if shape is not None and dim < len(shape) and shape[dim] == size:
+            return tensor
+    return None
+
+
+def _holds_indices(call: FailedCall, tensor: int) -> bool:
+    view = call.view(tensor)
+    return view is not None and view.dtype in ("torch.int64", "torch.int32")
 
 
 def _index_of_embedding(call: FailedCall) -> Advice:
@@ -320,33 +343,6 @@ def _nothing(call: FailedCall) -> Advice:
     return Advice(None, ())
 
 
-_DEVICE_IS_FULL = re.compile(
-    r"CUDA out of memory.* GPU (\d+) has a total capacity of ([\d.]+) (bytes|[KMGT]iB) of which"
-)
-_BINARY = {"bytes": 0, "KiB": 10, "MiB": 20, "GiB": 30, "TiB": 40}
-_MOST_HOLDERS = 3
-
-
-def _out_of_memory(call: FailedCall) -> Advice:
-    full = _DEVICE_IS_FULL.search(call.outcome.message or "")
-    if full is not None:
-        return _full_device(call, f"cuda:{full[1]}", round(float(full[2]) * 2 ** _BINARY[full[3]]))
-    return Advice(None, (), {"limit": limit_of(call.outcome.limit)["amount"] or "none", "device": "none"})
-
-
-def _full_device(call: FailedCall, device: str, capacity: int) -> Advice:
-    """What of the reader's is on the device, the largest first."""
-    chronicle, moment = call.chronicle, call.moment
-    largest: dict[int, tuple[int, str]] = {}
-    for name, tensor in (chronicle.bindings(0, moment) | chronicle.bindings(call.frame, moment)).items():
-        storage, view = chronicle.memory(tensor, moment), call.view(tensor)
-        if storage is not None and view is not None and view.device == device:
-            largest.setdefault(storage, (chronicle.nbytes(storage, moment), name))
-    holders = [name for _, name in sorted(largest.values(), key=lambda each: -each[0])]
-    args = {"limit": "none", "device": device, "capacity": capacity, "holders": holders[:_MOST_HOLDERS]}
-    return Advice(None, (), args)
-
-
 def _graph_break(call: FailedCall) -> Advice:
     lines = re.findall(r"line (\d+), in ", call.outcome.message or "")
     inner = int(lines[-1]) if lines else None
@@ -425,6 +421,7 @@ ADVICE: dict[str, Callable[[FailedCall], Advice]] = {
     "in-place-shape": _in_place_shape,
     "expand-shape": _expand_shape,
     "cat-shape": _all,
+    "einsum-size": _all,
     "channels-shape": _matmul,
     "batch-size": _pair,
     "target-out-of-range": _pair,
@@ -439,7 +436,7 @@ ADVICE: dict[str, Callable[[FailedCall], Advice]] = {
     "device-numpy": _first_subject,
     "meta-no-data": _meta,
     "no-accelerator": _subjects,
-    "out-of-memory": _out_of_memory,
+    "out-of-memory": out_of_memory,
     "item-non-scalar": _index_out_of_range,
     "sparse-uncoalesced": _first_subject,
     "nested-shape": _first_subject,
@@ -451,7 +448,8 @@ ADVICE: dict[str, Callable[[FailedCall], Advice]] = {
     "compile-shape": _compiled_call,
     "compile-dynamic": _compiled_call,
     "compile-double-backward": _nothing,
-    "state-dict": _nothing,
+    "state-dict": state_dict,
+    "no-kernel": no_kernel,
     "optimizer-empty": _nothing,
     "grad-none": _grad_none,
     "input-dims": _first_shaped,

@@ -351,6 +351,18 @@ RULES: tuple[Rule, ...] = (
         None,
         r"Could not guard on data-dependent|Data-dependent branching|torch\._dynamo\.|Dynamo|graph break",
     ),
+    _rule(
+        "no-kernel",
+        "metadata",
+        r"Could not run '(?P<op>[^']+)' with arguments from the "
+        r"'(?P<backend>(?:Quantized|Sparse|SparseCsr|NestedTensor|Mkldnn)CPU)' backend",
+    ),
+    _rule(
+        "einsum-size",
+        "metadata",
+        r"einsum\(\): subscript (?P<letter>\w) has size (?P<got>\d+) for operand (?P<index>\d+) which does "
+        r"not broadcast with previously seen size (?P<want>\d+)",
+    ),
     _rule("state-dict", None, r"Error\(s\) in loading state_dict for"),
     _rule("optimizer-empty", None, r"optimizer got an empty parameter list"),
 )

@@ -22,6 +22,7 @@ from .ops import (
     is_built_in,
     keep_foreach_versions,
     keep_version_of_copy,
+    keep_version_of_filled,
     operands,
     schema_of,
     tensors_returned,
@@ -79,7 +80,7 @@ class Calls(Quiet):
         self._places: dict[tuple[int, int, int], Place] = {}
         self._columns = columns = statements.columns
         self._program = statements.filename
-        self.failures = FailureNotes(stream, ledger, columns)
+        self.failures = FailureNotes(stream, ledger, columns, self._program)
         self.api_now: int | None = None
         self.place: Place = (None, None)
         self.serial = 0
@@ -326,6 +327,8 @@ class Calls(Quiet):
                     keep_foreach_versions(func, args, kwargs)
                 elif schema.copies and self.minds_inference:
                     keep_version_of_copy(op.given, out)
+                elif schema.fills:
+                    keep_version_of_filled(out)
                 try:
                     with torch_private.without_functions():
                         self._op_ended(op, args, kwargs, out)

@@ -28,9 +28,11 @@ class FailureNotes:
         stream: Has the table of names and ranges.
         ledger: Knows tensors.
         columns: Of the program, for its text.
+        program: Its file name.
     """
 
-    def __init__(self, stream: Stream, ledger: Ledger, columns: Columns) -> None:
+    def __init__(self, stream: Stream, ledger: Ledger, columns: Columns, program: str) -> None:
+        self._program = program
         self._stream = stream
         self._ledger = ledger
         self._columns = columns
@@ -70,6 +72,8 @@ class FailureNotes:
                 if self._last["node"] is None:
                     self._last["operands"] = self._operands(args, kwargs)
             return
+        if op is None and self._is_the_programs_own(error):
+            return
         self._of = id(error)
         self._last = {
             "api": api,
@@ -77,6 +81,13 @@ class FailureNotes:
             "operands": self._operands(args, kwargs),
             "node": node,
         }
+
+    def _is_the_programs_own(self, error: BaseException) -> bool:
+        """Code of the program that the call ran, a hook for one, raised it itself."""
+        entry = _get_traceback(error)
+        while entry is not None and entry.tb_next is not None:
+            entry = entry.tb_next
+        return entry is not None and entry.tb_frame.f_code.co_filename == self._program
 
     def of(self, error: BaseException) -> dict[str, Any] | None:
         """The failure noted for this exception or for one it came from."""

@@ -64,6 +64,9 @@ _VIEWS = frozenset(map(id, (type({}.keys()), type({}.values()), type({}.items())
 _ORDERED = frozenset(map(id, (dict, OrderedDict, defaultdict)))
 """Dictionaries that iterate with no code of the program; by `id`, as above."""
 
+_LARGEST_KEY = 1 << 40
+"""A key above it is what `id` gave, and that is chance."""
+
 _WEAK_KEYED = frozenset({"WeakKeyDictionary", "WeakIdKeyDictionary"})
 
 _INDEXED = (torch.nn.Sequential, torch.nn.ModuleList, torch.nn.ParameterList)
@@ -244,7 +247,9 @@ class Walk:
         for i, (key, item) in enumerate(dict.items(value)):
             if i >= MOST_ENTRIES:
                 return
-            if type(key) is not str and id(type(key)) not in _PLAIN:
+            if type(key) is int and key > _LARGEST_KEY and self.repeatable:
+                continue
+            if type(key) is not str and id(type(key)) not in _PLAIN and id(type(value)) in _ORDERED:
                 self.go(f"list({path})[{i}]", key, depth + 1)
             if id(type(item)) in _PLAIN:
                 continue

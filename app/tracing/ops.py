@@ -85,12 +85,33 @@ _COPIES = frozenset(
 )
 
 
+_FILLS = frozenset(
+    f"aten::{name}{overload}"
+    for name, overloads in {
+        "arange": ("", ".start", ".start_step"),
+        "eye": ("", ".m"),
+        "full": ("",),
+        "linspace": ("",),
+        "logspace": ("",),
+        "normal": (".float_float",),
+        "ones": ("",),
+        "rand": ("", ".generator"),
+        "randint": ("", ".low", ".generator", ".low_generator"),
+        "randn": ("", ".generator"),
+        "randperm": ("", ".generator"),
+        "zeros": ("",),
+    }.items()
+    for overload in overloads
+)
+
+
 class OpSchema:
     """What an op's schema says: its name and which arguments it writes."""
 
     __slots__ = (
         "bumps",
         "copies",
+        "fills",
         "func",
         "name",
         "native",
@@ -128,6 +149,8 @@ class OpSchema:
         """PyTorch does not bump the versions of what it writes under a dispatch mode: see below."""
         self.copies = self.name in _COPIES
         """It makes a tensor and copies its operand into it."""
+        self.fills = self.name in _FILLS
+        """It makes a tensor from nothing and writes its values into it."""
 
 
 _schemas: dict[int, OpSchema] = {}
@@ -174,6 +197,15 @@ def keep_version_of_copy(given: list[Any], out: Any) -> None:
     if torch.is_inference_mode_enabled() or not issubclass(type(out), torch.Tensor):
         return
     if given and given[0].is_inference() and not out.is_inference():
+        torch_private.increment_version(out)
+
+
+def keep_version_of_filled(out: Any) -> None:
+    """Bump the version of a tensor that C++ code made by an op of its own: `pad_sequence`, `one_hot`.
+
+    It is filled in place, and that counts unless versions are left out; `torch.zeros` leaves them out.
+    """
+    if torch_private.counted_versions() and not torch.is_inference_mode_enabled():
         torch_private.increment_version(out)
 
 

@@ -232,6 +232,15 @@ def _custom_kernels() -> CustomKernels | None:
 custom_kernels: CustomKernels | None = _custom_kernels()
 """None where this torch lacks one of them: then what such a kernel does is not heard."""
 
+
+def counted_versions() -> bool:
+    """Where the op that runs was called, writes in place count versions."""
+    if custom_kernels is None or keys_excluded() is None:
+        return False
+    with custom_kernels.as_on_entry():
+        return not keys_excluded().has(torch._C.DispatchKey.ADInplaceOrView)
+
+
 custom_autograd: str = find(torch, "_library.autograd.__file__", "", "versions within custom ops")
 """File of the autograd kernels that `torch.library` makes."""
 
