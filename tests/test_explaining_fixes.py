@@ -145,6 +145,22 @@ MENDED = {
         "mask = torch.tensor([True])\nleft = 1 - mask\n",
         {"invert": "left = ~mask"},
     ),
+    "an activation in place": (
+        "saved-tensor-modified",
+        "y = torch.ones(2, requires_grad=True).sigmoid()\n"
+        "z = torch.nn.functional.relu(y, inplace=True)\nz.sum().backward()\n",
+        {"rewrite": "z = torch.nn.functional.relu(y, inplace=False)"},
+    ),
+    "a list of tensors": (
+        "item-non-scalar",
+        "rows = [torch.zeros(2), torch.ones(2)]\nm = torch.tensor(rows)\n",
+        {"stack": "m = torch.stack(rows)"},
+    ),
+    "an array that runs backwards": (
+        "negative-strides",
+        "import numpy\na = numpy.zeros(3)[::-1]\nt = torch.from_numpy(a)\n",
+        {"array-copy": "t = torch.from_numpy(a.copy())"},
+    ),
     "a sparse tensor": (
         "sparse-uncoalesced",
         "s = torch.sparse_coo_tensor(torch.tensor([[0, 0]]), torch.ones(2), (3,))\nv = s.values()\n",

@@ -56,6 +56,49 @@ SAID: dict[str, tuple[str, str, tuple[str, ...]]] = {
         "dtype-unsupported",
         ("~ does not exist for float32", "first: .bool()"),
     ),
+    "an index to scatter to": (
+        "import torch\nidx = torch.tensor([[4]])\nx = torch.zeros(2, 4).scatter(1, idx, 1.0)\n",
+        "index-out-of-range",
+        ("**torch.zeros(2, 4)**", "shape (2, 4)", "in **idx**"),
+    ),
+    "a graph behind a result without a name": (
+        "import torch\nw = torch.ones(2, requires_grad=True)\ny = w ** 3\ny.sum().backward()\n"
+        "g = torch.autograd.grad(y.sum(), w)\n",
+        "backward-twice",
+        ("behind **y**", "line 4"),
+    ),
+    "an error of a hook": (
+        "import torch\nw = torch.ones(2, requires_grad=True)\nw.register_hook(lambda g: [][1])\n"
+        "w.sum().backward()\n",
+        "python-error",
+        ("list index out of range",),
+    ),
+    "keys that a wrapper left": (
+        NET + "net.load_state_dict({'module.' + k: v for k, v in net.state_dict().items()})\n",
+        "state-dict",
+        ("lacks weight and bias", "begins with module."),
+    ),
+    "shapes of another model": (
+        NET + "net.load_state_dict(torch.nn.Linear(2, 4).state_dict())\n",
+        "state-dict",
+        ("weight: [4, 2] → [3, 2]",),
+    ),
+    "a subscript of two sizes": (
+        "import torch\nq = torch.ones(2, 3)\ny = torch.einsum('ij,jk->ik', q, torch.ones(4, 2))\n",
+        "broadcast-shape",
+        ("Subscript j", "q (2, 3)", "(4, 2)"),
+    ),
+    "a layout without the op": (
+        "import torch\nq = torch.quantize_per_tensor(torch.ones(2), .1, 0, torch.quint8)\ny = q + q\n",
+        "dtype-unsupported",
+        ("quantized tensors", "**q**", ".dequantize()"),
+    ),
+    "a nan under anomaly detection": (
+        "import torch\nx = torch.tensor([-1.], requires_grad=True)\ny = x.sqrt()\n"
+        "with torch.autograd.set_detect_anomaly(True):\n    y.sum().backward()\n",
+        "nan-gradient",
+        ("SqrtBackward0", "Line 3"),
+    ),
     "half by float": (
         "import torch\na = torch.ones(2, 2).half()\nc = a @ torch.ones(2, 2)\n",
         "dtype-mismatch",

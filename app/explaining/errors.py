@@ -27,6 +27,8 @@ _SAME_CLASS = {
     "expand-shape": "broadcast-shape",
     "in-place-shape": "broadcast-shape",
     "einsum-size": "broadcast-shape",
+    "gradient-count": "gradient-shape",
+    "hidden-size": "input-size",
     "no-kernel": "dtype-unsupported",
     "bool-minus": "dtype-unsupported",
     "bmm-shape": "matmul-shape",

@@ -1,13 +1,15 @@
-"""Why a saved state does not fit a module, and ops that a layout has no kernel for: read off the messages.
+"""Errors whose message says most: a state that does not fit, a layout without a kernel, a nan in backward.
 
 `load_state_dict` lists every name on one line; the list is read and put in order. Which tensors were saved
 is not known here: a message speaks of names only.
 """
 
+import ast
 import re
 
 from .advice import Advice
 from .failure import FailedCall
+from .wording import tuple_text
 
 _MOST = 4
 _KEYS = re.compile(r"(Missing|Unexpected) key\(s\) in state_dict: (.*?)\. *(?:\n|$)")
@@ -53,3 +55,33 @@ def no_kernel(call: FailedCall) -> Advice:
     how = next((sort for start, sort in sorts.items() if backend.startswith(start)), "other")
     args = {"op": call.group("op"), "backend": backend, "how": how}
     return Advice(None, tuple(call.names_of(call.subjects)), args)
+
+
+def nan_gradient(call: FailedCall) -> Advice:
+    """The node that made the first nan of a backward pass, and the line of the forward that made it."""
+    chronicle, wanted = call.chronicle, call.group("node")
+    reached = chronicle.reachable([call.grad_fn(tensor) for tensor in call.tensors])
+    nodes = [node for node in reached if chronicle.node_name(node) == wanted]
+    line = call.line_of(chronicle.node_born[nodes[0]]) if len(nodes) == 1 else None
+    saved = [s.tensor for s in chronicle.nodes[nodes[0]].saved] if len(nodes) == 1 else []
+    names = call.names_of([tensor for tensor in saved if tensor is not None])
+    return Advice(line, tuple(names or call.names_of(call.subjects)), {"node": wanted, "kept": names})
+
+
+def item(call: FailedCall) -> Advice:
+    """A tensor where a number is wanted; in a list that `torch.tensor` was given, or by itself."""
+    tensor = next(iter(call.subjects or call.tensors), None)
+    view = call.view(tensor)
+    args = {
+        "name": "?" if tensor is None else call.label(tensor),
+        "shape": "?" if view is None else tuple_text(view.shape),
+        "how": "list" if call.api == "tensor" or _in_torch_tensor(call) else "one",
+    }
+    return Advice(None, tuple(call.names_of(call.subjects[:1])), args)
+
+
+def _in_torch_tensor(call: FailedCall) -> bool:
+    """The failing expression is `torch.tensor(…)`, which no mode hears before it fails."""
+    expressions = call.failing_expressions()
+    calls = [n for n in expressions if isinstance(n, ast.Call)]
+    return bool(calls) and ast.unparse(calls[0].func) == "torch.tensor"

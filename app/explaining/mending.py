@@ -105,6 +105,10 @@ def _saved_tensor_modified(patient: Patient) -> Found:
     statement = patient.text.statement(patient.advice.caused_by)
     if statement is None or not isinstance(rewrite, str):
         return
+    for flag in (k for n in ast.walk(statement) if isinstance(n, ast.Call) for k in n.keywords):
+        if flag.arg == "inplace" and isinstance(flag.value, ast.Constant) and flag.value.value is True:
+            yield "rewrite", patient.text.replace(flag.value, "False")
+            return
     if how == "rewrite":
         yield "rewrite", patient.text.replace(statement, rewrite)
     elif how == "clone":
@@ -303,6 +307,23 @@ def _bool_minus(patient: Patient) -> Found:
             yield "invert", patient.text.replace(patient.node, f"~{text}" if simple else f"~({text})")
 
 
+def _item(patient: Patient) -> Found:
+    """`torch.tensor` makes a tensor of numbers; of tensors `torch.stack` does."""
+    match patient.node:
+        case ast.Call(
+            func=ast.Attribute(value=ast.Name(id="torch"), attr="tensor") as func,
+            args=[ast.Name() | ast.List() | ast.ListComp() | ast.Attribute()],
+            keywords=[],
+        ):
+            yield "stack", patient.text.replace(func, "torch.stack")
+
+
+def _negative_strides(patient: Patient) -> Found:
+    node = patient.node
+    if isinstance(node, ast.Call) and len(node.args) == 1 and not isinstance(node.args[0], ast.Starred):
+        yield "array-copy", patient.text.after(node.args[0], ".copy()")
+
+
 def _uncoalesced(patient: Patient) -> Found:
     call = patient.method("values", "indices")
     if call is not None:
@@ -331,7 +352,9 @@ MENDERS: dict[str, Callable[[Patient], Found]] = {
     "grad-none": _grad_none,
     "index-dtype": _index_dtype,
     "integer-requires-grad": _integer,
+    "item-non-scalar": _item,
     "leaf-in-place": _leaf_in_place,
+    "negative-strides": _negative_strides,
     "no-graph": _no_graph,
     "numpy-requires-grad": _numpy_requires_grad,
     "overlapping-write": _overlapping_write,

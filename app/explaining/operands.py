@@ -11,7 +11,7 @@ from typing import Any
 
 from .advice import Advice
 from .failure import FailedCall, can_have_gradient
-from .loading import no_kernel, state_dict
+from .loading import item, nan_gradient, no_kernel, state_dict
 from .memory import out_of_memory
 from .saved import pack_hook, saved_tensor_modified
 from .wording import api_text, dtype_text, storage_label, tuple_text
@@ -437,7 +437,7 @@ ADVICE: dict[str, Callable[[FailedCall], Advice]] = {
     "meta-no-data": _meta,
     "no-accelerator": _subjects,
     "out-of-memory": out_of_memory,
-    "item-non-scalar": _index_out_of_range,
+    "item-non-scalar": item,
     "sparse-uncoalesced": _first_subject,
     "nested-shape": _first_subject,
     "graph-break": _graph_break,
@@ -458,6 +458,10 @@ ADVICE: dict[str, Callable[[FailedCall], Advice]] = {
     "target-shape": _pair,
     "input-without-grad": _subjects,
     "gradient-shape": _first_shaped,
+    "gradient-count": _first_shaped,
+    "nan-gradient": nan_gradient,
+    "hidden-size": _first_shaped,
+    "negative-strides": _nothing,
     "not-probabilities": _first_shaped,
     "mask-shape": _pair,
     "assigned-shape": _first_shaped,

@@ -188,6 +188,7 @@ RULES: tuple[Rule, ...] = (
         r"Index put requires the source and destination dtypes match, "
         r"got (?P<wanted>\w+) .* and (?P<found>\w+)",
     ),
+    _rule("dtype-mismatch", "metadata", r"Found dtype (?P<found>\w+) but expected (?P<wanted>\w+)"),
     _rule(
         "index-dtype",
         "metadata",
@@ -274,6 +275,19 @@ RULES: tuple[Rule, ...] = (
         r"returned an invalid gradient at index \d+ - got (?P<got>\[[^\]]*\]) but expected shape "
         r"compatible with (?P<want>\[[^\]]*\])",
     ),
+    _rule(
+        "gradient-count",
+        "autograd",
+        r"function (?P<function>\w+?)Backward returned an incorrect number of gradients "
+        r"\(expected (?P<want>\d+), got (?P<got>\d+)\)",
+    ),
+    _rule("nan-gradient", "autograd", r"Function '(?P<node>\w+)' returned nan values in its \d+th output"),
+    _rule(
+        "hidden-size",
+        "metadata",
+        r"Expected (?P<which>hidden(?:\[\d\])?) size (?P<want>\([^)]*\)), got (?P<got>\[[^\]]*\])",
+    ),
+    _rule("negative-strides", "metadata", r"At least one stride in the given numpy array is negative"),
     _rule(
         "ragged-list",
         "metadata",

@@ -4,6 +4,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+import torch
 
 from ..conftest import LIMITS
 from .children import in_child
@@ -43,6 +44,15 @@ def test_a_write_through_data_changes_values_and_not_the_version(state_after: St
     assert (named(state, "x")["version"], named(state, "y")["version"]) == (0, 1)
     assert named(state, "x")["values"] == [1.0, 1.0]
     assert state["changed"]["4"] == {"x": ["data"], "y": ["data"]}
+
+
+@pytest.mark.parametrize(
+    "made", ["torch.nn.utils.rnn.pad_sequence([torch.ones(2), torch.ones(1)])", "torch.zeros(2)"]
+)
+def test_filling_counts_as_a_write_only_where_it_does_unwatched(state_after: State, made: str) -> None:
+    plain = eval(made, {"torch": torch})._version
+
+    assert named(state_after(f"import torch\nx = {made}\n"), "x")["version"] == plain
 
 
 def test_numpy_writes_past_every_counter(state_after: State) -> None:
