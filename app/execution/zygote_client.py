@@ -179,8 +179,8 @@ class ZygoteClient:
     def _sent(self, control: socket.socket, order: Order, request: int) -> Child:
         """Send an order, and the descriptor where the child finds its request, which is closed here."""
         report, far_report = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-        output, far_output = os.pipe()
-        result, far_result = os.pipe()
+        output, far_output = _pipe()
+        result, far_result = _pipe()
         far = (far_report.fileno(), far_output, far_result, request)
         try:
             socket.send_fds(control, [json.dumps(asdict(order)).encode()], far)
@@ -284,6 +284,13 @@ class ZygoteClient:
             process.kill()
             await asyncio.to_thread(process.wait)
             await bury(process.pid)
+
+
+def _pipe() -> tuple[int, int]:
+    """A pipe whose writer cannot open it anew, by its name in /proc, to read what it has written."""
+    reading, writing = os.pipe()
+    os.fchmod(writing, 0o200)
+    return reading, writing
 
 
 async def _until_closed(control: socket.socket) -> None:

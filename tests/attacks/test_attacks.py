@@ -24,7 +24,7 @@ _SAMPLE = """
     cpu-02 cpu-13 mem-02 mem-06 out-01 out-07 proc-04 proc-07 proc-16 proc-19
     corr-05 corr-06 fs-01 fs-03 fs-12 net-05 kern-01 kern-06 kern-11 kern-14
     tamper-01 tamper-12 tamper-13 torch-07 src-06 forge-01 hook-06 sig-03 end-01 bomb-08
-    fd-01 fd-03 fd-07 pickle-01 left-01 left-02 honest-01
+    fd-01 fd-03 fd-07 fd-12 pickle-01 left-01 left-02 honest-01
 """
 
 SAMPLE = [each for each in ALL if each.id in _SAMPLE]
@@ -38,7 +38,7 @@ def test_the_attacks_are_those_of_the_list_and_as_many_of_our_own() -> None:
     ids = [each.id for each in ALL]
     assert len(ids) == len(set(ids))
     assert len(ids) >= 150
-    assert len(SAMPLE) == 37
+    assert len(SAMPLE) == 38
     words = {"ok", "error", "denied", "timeout", "memory_limit", "output_limit", "crashed"}
     assert all(set(each.expected) <= words and each.expected for each in ALL)
 
