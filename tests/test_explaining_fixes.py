@@ -151,6 +151,16 @@ MENDED = {
         "z = torch.nn.functional.relu(y, inplace=True)\nz.sum().backward()\n",
         {"rewrite": "z = torch.nn.functional.relu(y, inplace=False)"},
     ),
+    "a mask of floats": (
+        "mask-dtype",
+        "x = torch.zeros(2)\nm = torch.tensor([1., 0.])\ny = x.masked_fill(m, 5)\n",
+        {"to-dtype": "y = x.masked_fill(m.bool(), 5)"},
+    ),
+    "a tensor for a parameter": (
+        "assign-parameter",
+        "net = torch.nn.Linear(2, 1)\nnet.weight = torch.zeros(1, 2)\n",
+        {"parameter": "net.weight = torch.nn.Parameter(torch.zeros(1, 2))"},
+    ),
     "a list of tensors": (
         "item-non-scalar",
         "rows = [torch.zeros(2), torch.ones(2)]\nm = torch.tensor(rows)\n",

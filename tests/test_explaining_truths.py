@@ -99,6 +99,21 @@ SAID: dict[str, tuple[str, str, tuple[str, ...]]] = {
         "nan-gradient",
         ("SqrtBackward0", "Line 3"),
     ),
+    "an input smaller than the kernel": (
+        "import torch\nc = torch.nn.Conv1d(3, 2, 5)\ny = c(torch.zeros(1, 3, 4))\n",
+        "kernel-size",
+        ("torch.zeros(1, 3, 4) has shape (1, 3, 4)",),
+    ),
+    "a condition of floats": (
+        "import torch\nx = torch.ones(2)\nz = torch.where(x, 1, 0)\n",
+        "index-dtype",
+        ("**x** has dtype float32",),
+    ),
+    "a matrix that is not positive": (
+        "import torch\nl = torch.linalg.cholesky(torch.tensor([[1., 2.], [2., 1.]]))\n",
+        "torch-error",
+        ("not positive-definite",),
+    ),
     "half by float": (
         "import torch\na = torch.ones(2, 2).half()\nc = a @ torch.ones(2, 2)\n",
         "dtype-mismatch",

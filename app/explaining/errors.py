@@ -28,6 +28,7 @@ _SAME_CLASS = {
     "in-place-shape": "broadcast-shape",
     "einsum-size": "broadcast-shape",
     "gradient-count": "gradient-shape",
+    "mask-dtype": "index-dtype",
     "hidden-size": "input-size",
     "no-kernel": "dtype-unsupported",
     "bool-minus": "dtype-unsupported",
@@ -52,6 +53,7 @@ _PYTORCHS = frozenset(
         "AssertionError",
         "OutOfMemoryError",
         "AcceleratorError",
+        "_LinAlgError",
         "Unsupported",
     }
 )

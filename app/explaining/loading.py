@@ -9,7 +9,7 @@ import re
 
 from .advice import Advice
 from .failure import FailedCall
-from .wording import tuple_text
+from .wording import dtype_text, tuple_text
 
 _MOST = 4
 _KEYS = re.compile(r"(Missing|Unexpected) key\(s\) in state_dict: (.*?)\. *(?:\n|$)")
@@ -66,6 +66,17 @@ def nan_gradient(call: FailedCall) -> Advice:
     saved = [s.tensor for s in chronicle.nodes[nodes[0]].saved] if len(nodes) == 1 else []
     names = call.names_of([tensor for tensor in saved if tensor is not None])
     return Advice(line, tuple(names or call.names_of(call.subjects)), {"node": wanted, "kept": names})
+
+
+def mask(call: FailedCall) -> Advice:
+    """The operand that is no mask: `where` has it first, `masked_fill` and its kin second."""
+    position = 0 if call.api == "where" and "condition" in (call.outcome.message or "") else 1
+    tensor = next(iter(call.tensors[position:]), None)
+    view = call.view(tensor)
+    name = "?" if tensor is None else call.label(tensor)
+    dtype = "?" if view is None else dtype_text(view.dtype)
+    about = call.names_of([] if tensor is None else [tensor])
+    return Advice(None, tuple(about), {"name": name, "dtype": dtype})
 
 
 def item(call: FailedCall) -> Advice:

@@ -318,6 +318,22 @@ def _item(patient: Patient) -> Found:
             yield "stack", patient.text.replace(func, "torch.stack")
 
 
+def _mask_dtype(patient: Patient) -> Found:
+    name = patient.advice.args.get("name")
+    tensor = next((t for t in patient.call.tensors if patient.call.label(t) == name), None)
+    node = patient.operand(tensor)
+    if node is not None:
+        yield "to-dtype", patient.text.after(node, ".bool()")
+
+
+def _assign_parameter(patient: Patient) -> Found:
+    statement = patient.statement
+    if isinstance(statement, ast.Assign) and isinstance(statement.targets[0], ast.Attribute):
+        made = f"torch.nn.Parameter({ast.unparse(statement.value)})"
+        if patient.text.imports("torch"):
+            yield "parameter", patient.text.replace(statement.value, made)
+
+
 def _negative_strides(patient: Patient) -> Found:
     node = patient.node
     if isinstance(node, ast.Call) and len(node.args) == 1 and not isinstance(node.args[0], ast.Starred):
@@ -340,6 +356,7 @@ def _grad_none(patient: Patient) -> Found:
 
 
 MENDERS: dict[str, Callable[[Patient], Found]] = {
+    "assign-parameter": _assign_parameter,
     "backward-non-scalar": _non_scalar,
     "backward-twice": _backward_twice,
     "detach-view": _detach_view,
@@ -354,6 +371,7 @@ MENDERS: dict[str, Callable[[Patient], Found]] = {
     "integer-requires-grad": _integer,
     "item-non-scalar": _item,
     "leaf-in-place": _leaf_in_place,
+    "mask-dtype": _mask_dtype,
     "negative-strides": _negative_strides,
     "no-graph": _no_graph,
     "numpy-requires-grad": _numpy_requires_grad,

@@ -11,7 +11,7 @@ from typing import Any
 
 from .advice import Advice
 from .failure import FailedCall, can_have_gradient
-from .loading import item, nan_gradient, no_kernel, state_dict
+from .loading import item, mask, nan_gradient, no_kernel, state_dict
 from .memory import out_of_memory
 from .saved import pack_hook, saved_tensor_modified
 from .wording import api_text, dtype_text, storage_label, tuple_text
@@ -326,6 +326,12 @@ def _first_shaped(call: FailedCall) -> Advice:
     return _about(call, call.subjects[:1], **(call.groups | _looks(call, tensor)))
 
 
+def _input_of(call: FailedCall) -> Advice:
+    """About what a layer was given, which comes before its parameters."""
+    tensor = _first(call)
+    return _about(call, [] if tensor is None else [tensor], **(call.groups | _looks(call, tensor)))
+
+
 def _input_size(call: FailedCall) -> Advice:
     groups = {key.removesuffix("_embedding"): v for key, v in call.groups.items() if v != "?"}
     if groups.get("want", "").count(",") < groups.get("got", "").count(","):
@@ -341,6 +347,10 @@ def _not_a_tensor(call: FailedCall) -> Advice:
 
 def _nothing(call: FailedCall) -> Advice:
     return Advice(None, ())
+
+
+def _nothing_but_groups(call: FailedCall) -> Advice:
+    return Advice(None, (), call.groups)
 
 
 def _graph_break(call: FailedCall) -> Advice:
@@ -466,7 +476,9 @@ ADVICE: dict[str, Callable[[FailedCall], Advice]] = {
     "mask-shape": _pair,
     "assigned-shape": _first_shaped,
     "dim-count": _first_shaped,
-    "kernel-size": _first_shaped,
+    "kernel-size": _input_of,
+    "mask-dtype": mask,
+    "assign-parameter": _nothing_but_groups,
     "empty-reduction": _first_shaped,
     "class-count": _first_shaped,
     "singular-matrix": _first_shaped,

@@ -305,6 +305,16 @@ RULES: tuple[Rule, ...] = (
         r"probability tensor contains either|all elements of (?:input|target) should be between 0 and 1",
     ),
     _rule(
+        "mask-dtype",
+        "metadata",
+        r"only supports boolean masks, but got mask|where expected condition to be a boolean tensor",
+    ),
+    _rule(
+        "assign-parameter",
+        None,
+        r"cannot assign '(?P<found>[\w.]+)' as parameter '(?P<parameter>\w+)' \(torch\.nn\.Parameter or None",
+    ),
+    _rule(
         "mask-shape",
         "metadata",
         r"shape of the mask (?P<got>\[[^\]]*\]) at index (?P<dim>\d+) does not match the shape of the "
