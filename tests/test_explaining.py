@@ -283,7 +283,7 @@ def test_the_guilty_line_of_a_modified_saved_tensor_is_named(why):
             "[2] was needed, [3] came",
         ),
         ("torch.optim.SGD([], lr=1)", "optimizer-empty", (), "parameters"),
-        ("torch.nn.Linear(2, 2).load_state_dict({})", "state-dict", (), "do not fit"),
+        ("torch.nn.Linear(2, 2).load_state_dict({})", "state-dict", (), "lacks weight and bias"),
         ("x = 1 / 0", "python-error", (), "Python says: division by zero."),
         ("x = (1 +", "syntax-error", (), "was never closed"),
         (
