@@ -427,6 +427,8 @@ class Calls(Quiet):
             if known:
                 made = schema.name == "aten::lift_fresh" and row in op.newcomers
                 verdicts.append("in-place" if row in writes else "fresh" if made else "same")
+                if schema.fills and len(rows) == 2:
+                    self._transfer(op.given[1], t, row)
                 continue
             verdict = "fresh"
             if storage is not None:

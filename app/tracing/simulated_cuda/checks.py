@@ -7,13 +7,13 @@ those of c10/core/impl and ATen. What PyTorch compares before it comes to an op 
 it could be held against a GPU here.
 """
 
-import re
 from collections.abc import Callable
 from typing import Any
 
 import torch
 
 from .labels import CPU, Labels
+from .names import DTYPES, type_name
 from .wrappers import WRAPPERS, compared
 
 _AS_ANOTHER = {
@@ -34,7 +34,7 @@ _ANYWHERE_OPS = """
     _to_copy copy_ _copy_from lift lift_fresh lift_fresh_copy _pin_memory is_pinned _foreach_copy_ detach
     alias fill.Tensor fill_.Tensor _has_compatible_shallow_copy_type is_set_to resize_as_ is_same_size
     _sparse_coo_tensor_with_dims_and_tensors record_stream _shape_as_tensor
-    _ctc_loss_backward _ctc_loss_backward.Tensor
+    _ctc_loss_backward _ctc_loss_backward.Tensor _nested_view_from_jagged _nested_get_jagged_dummy
     """
 _ANYWHERE = frozenset(_ANYWHERE_OPS.split())
 """Ops that look at no device, or say what they have to say elsewhere."""
@@ -165,29 +165,6 @@ def _check_index(args: Any, kwargs: Any, labels: Labels) -> None:
             raise RuntimeError(_two_devices(*((device, there) if device != CPU else (there, device))))
 
 
-_TYPES = {
-    torch.float32: "Float",
-    torch.float64: "Double",
-    torch.float16: "Half",
-    torch.bfloat16: "BFloat16",
-    torch.int64: "Long",
-    torch.int32: "Int",
-    torch.int16: "Short",
-    torch.int8: "Char",
-    torch.uint8: "Byte",
-    torch.bool: "Bool",
-    torch.complex64: "ComplexFloat",
-    torch.complex128: "ComplexDouble",
-}
-
-
-def type_name(t: Any, device: torch.device) -> str:
-    """`torch.cuda.FloatTensor`, as `Tensor.type()` says it."""
-    layout = "sparse." if t.layout is torch.sparse_coo else ""
-    place = "cuda." if device.type == "cuda" else ""
-    return f"torch.{place}{layout}{_TYPES.get(t.dtype, str(t.dtype))}Tensor"
-
-
 def _check_convolution(args: Any, kwargs: Any, labels: Labels) -> None:
     """As `check_input_same_type_as_parameters` of Convolution.cpp."""
     given, weight = args[0], args[1]
@@ -276,25 +253,13 @@ def _check_lengths(args: Any, kwargs: Any, labels: Labels) -> None:
     if device != CPU:
         raise RuntimeError(
             "'lengths' argument should be a 1D CPU int64 tensor, "
-            f"but got {lengths.dim()}D {device} {_TYPES.get(lengths.dtype, '')} tensor"
+            f"but got {lengths.dim()}D {device} {DTYPES.get(lengths.dtype, '')} tensor"
         )
 
 
 def _check_mv(args: Any, kwargs: Any, labels: Labels) -> None:
     """`mv` writes, on the device of the vector, through `addmv_`."""
     _check_wrapped("wrapper_CUDA_addmv_", [("self", args[1]), ("mat", args[0]), ("vec", args[1])], labels)
-
-
-def in_types_of_cuda(message: str) -> str:
-    """A message of PyTorch's with the names that the types of its tensors have on CUDA.
-
-    >>> in_types_of_cuda("expected Long, but got torch.FloatTensor instead")
-    'expected Long, but got torch.cuda.FloatTensor instead'
-    """
-    return _TYPE_ON_HOST.sub(r"torch.cuda.\1", message)
-
-
-_TYPE_ON_HOST = re.compile(r"\btorch\.((?:sparse\.)?[A-Z]\w*Tensor)\b")
 
 
 def check_recurrent(given: Any, hidden: list[Any], weights: list[Any], labels: Labels) -> None:

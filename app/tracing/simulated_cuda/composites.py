@@ -43,6 +43,19 @@ def put_composites(machine: Machine, patches: Patches) -> None:
     for owner, name, check in checks:
         patches.put(owner, name, _before(getattr(owner, name), check, labels))
     _put_gradients(machine, patches)
+    one_hot: Any = torch.nn.functional.one_hot
+
+    def encode(tensor: Any, num_classes: int = -1) -> Any:
+        """On CUDA the classes are looked at by the kernel that writes the ones."""
+        try:
+            return one_hot(tensor, num_classes)
+        except RuntimeError as error:
+            if labels.of(tensor) is not CPU:
+                machine.faults.check("one_hot", error)
+            raise
+
+    for owner in (torch.nn.functional, torch._C._nn):
+        patches.put(owner, "one_hot", functools.wraps(one_hot)(encode))
 
 
 def _before(original: Any, check: Any, labels: Labels) -> Any:

@@ -12,9 +12,12 @@ from torch.utils._python_dispatch import TorchDispatchMode
 
 from .. import torch_private
 from ..ops import keep_foreach_versions, schema_of, tensors_among, tensors_returned, written_tensors
-from .checks import common_device, in_types_of_cuda
+from .checks import common_device
+from .faults import Faults
 from .generators import Generators
+from .kernels import check_kernel
 from .labels import CPU, Labels
+from .names import in_names_of_cuda
 
 _NO_ROOM = "DefaultCPUAllocator: can't allocate memory: you tried to allocate "
 _MAY_RESIZE = ("aten::resize_", "aten::resize_as_", "aten::set_.source_Storage_storage_offset")
@@ -37,6 +40,7 @@ class DeviceMode(TorchDispatchMode):
     Args:
         labels: Know where tensors are.
         generators: Of the devices.
+        faults: Assertions of kernels that failed.
         keeps_versions: No other mode corrects the versions of `_foreach_` ops.
     """
 
@@ -51,9 +55,12 @@ class DeviceMode(TorchDispatchMode):
         """Yes."""
         return True
 
-    def __init__(self, labels: Labels, generators: Generators, *, keeps_versions: bool) -> None:
+    def __init__(
+        self, labels: Labels, generators: Generators, faults: Faults, *, keeps_versions: bool
+    ) -> None:
         self._labels = labels
         self._generators = generators
+        self._faults = faults
         self._keeps_versions = keeps_versions
         self.returns_gradients: Callable[[Any], None] = lambda t: None
         """Has gradients of a tensor arrive where it is; set by the machine."""
@@ -78,26 +85,34 @@ class DeviceMode(TorchDispatchMode):
                     self.returns_gradients(t)
         name = func.name()
         place = device if target is None else target
-        out = self._run(func, args, kwargs, place, on_device=device.type == "cuda" and not mixed)
+        on_device = device.type == "cuda"
+        if on_device:
+            check_kernel(func, args)
+        if self._faults.happened and (on_device or place.type == "cuda"):
+            self._faults.raise_if_lost(func)
+        out = self._run(func, args, kwargs, place, device)
         if self._keeps_versions:
             keep_foreach_versions(func, args, kwargs)
         self._label(name, func, args, kwargs, tensors, out, place, told=target is not None)
         return out
 
-    def _run(self, func: Any, args: Any, kwargs: Any, place: torch.device, *, on_device: bool) -> Any:
+    def _run(self, func: Any, args: Any, kwargs: Any, place: torch.device, device: torch.device) -> Any:
         try:
             if place.type == "cuda" and _draws(func):
                 with self._generators.in_use(place, args, kwargs):
                     return func(*args, **kwargs)
             return func(*args, **kwargs)
-        except RuntimeError as error:
+        except (RuntimeError, IndexError) as error:
+            if device.type == "cpu" and place.type == "cpu":
+                raise
             asked = str(error).partition(_NO_ROOM)[2]
             if place.type == "cuda" and asked:  # the host has less than what a full device would refuse
                 self._labels.room(place, int(asked.split()[0]))
-            if on_device:
-                said = str(error)
-                if (told := in_types_of_cuda(said)) != said:
-                    raise type(error)(told) from None
+            if device.type == "cuda":
+                self._faults.check(func.name().removeprefix("aten::"), error)
+            said = str(error)
+            if (told := in_names_of_cuda(said)) != said:
+                raise type(error)(told) from None
             raise
 
     def _label(

@@ -8,9 +8,9 @@ from torch.utils import _device
 from .. import torch_private
 from .generators import check_generator
 from .labels import CPU
-from .machine import Machine
+from .machine import JAGGED, Machine
 from .moves import heard
-from .patches import Patches
+from .patches import Patches, not_simulated
 
 _FROM_DATA = ("tensor", "as_tensor", "asarray")
 _LIKE = ("zeros_like", "ones_like", "empty_like", "full_like", "rand_like", "randn_like", "randint_like")
@@ -51,6 +51,14 @@ def _is_among(function: Any, named: dict[Any, str]) -> bool:
         return False
 
 
+def _there(part: Any, place: torch.device) -> Any:
+    """A part of a sparse tensor on its device; where it is a list, made there."""
+    if isinstance(part, torch.Tensor):
+        return part.to(place)
+    nested = isinstance(part, (list, tuple)) and not isinstance(part, torch.Size)
+    return torch.tensor(part, device=place) if nested and place.type == "cuda" else part
+
+
 class _Makers:
     def __init__(self, machine: Machine) -> None:
         self._machine = machine
@@ -61,7 +69,9 @@ class _Makers:
 
         def make(*args: Any, **kwargs: Any) -> Any:
             asked = kwargs.get("device")
-            if asked is None:
+            if asked is None and sparse:
+                place = self._place_of_parts(args)
+            elif asked is None:
                 place = machine.default() if by_default else None
             else:
                 place = machine.device(asked)
@@ -75,8 +85,11 @@ class _Makers:
             else:
                 kwargs["device"] = CPU
             self._check_generator(kwargs, place)
+            if kwargs.get("layout") is torch.jagged and place.type == "cuda":
+                raise not_simulated("a nested tensor of layout torch.jagged of a list", JAGGED)
             if sparse:
-                args = tuple(each.to(place) if isinstance(each, torch.Tensor) else each for each in args)
+                parts = 2 if original is torch._C._VariableFunctions.sparse_coo_tensor else 3
+                args = (*(_there(each, place) for each in args[:parts]), *args[parts:])
             with machine.making_on(place):
                 out = original(*args, **kwargs)
             if sparse and place.type == "cuda":
@@ -86,6 +99,28 @@ class _Makers:
             return out
 
         return make
+
+    def _place_of_parts(self, parts: Any) -> torch.device | None:
+        """Where a sparse tensor is made of indices and values: they say it, and must agree.
+
+        Raises:
+            RuntimeError: They are on two devices.
+        """
+        machine = self._machine
+        given = [part for part in parts if isinstance(part, torch.Tensor)]
+        places = [machine.labels.of(part) for part in given]
+        if len(set(places)) > 1 and len(given) == 2:
+            indices, values = places
+            if values == CPU:
+                raise RuntimeError(
+                    f"backend of indices ({indices.type}) must match backend of values ({values.type})"
+                )
+            raise RuntimeError(
+                f"Expected all tensors to be on the same device, but got values is on {values}, different "
+                f"from other tensors on {indices} (when checking argument in method "
+                "wrapper_SparseCUDA___sparse_coo_tensor_with_dims_and_tensors)"
+            )
+        return places[-1] if places else machine.default()
 
     def _check_generator(self, kwargs: dict[str, Any], place: torch.device) -> None:
         """A generator draws for its own kind of device."""

@@ -47,6 +47,9 @@ class Generator(_RealGenerator, metaclass=_Kind):  # type: ignore[misc]
         return self.shown_device
 
 
+Generator.__module__, Generator.__qualname__ = "torch._C", "Generator"  # as it says what it is
+
+
 def device_of(generator: Any) -> torch.device:
     """The device of a generator, simulated ones included."""
     known = Generator.simulated.get(generator._cdata)

@@ -175,6 +175,8 @@ def _parts_of(t: Any) -> list[Any]:
                 return [t]
             if layout is torch.sparse_coo:
                 return [t._values(), t._indices()]
+            if layout is torch.jagged:
+                return [t._values, t._offsets]
             if layout in (torch.sparse_csr, torch.sparse_bsr):
                 return [t.values(), t.crow_indices(), t.col_indices()]
             if layout in (torch.sparse_csc, torch.sparse_bsc):

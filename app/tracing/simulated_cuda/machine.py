@@ -15,22 +15,12 @@ from torch.utils import _device
 
 from .. import torch_private
 from .dispatch import DeviceMode
+from .faults import Faults, no_such_device
 from .generators import Generators
 from .labels import CPU, Labels
 from .patches import not_simulated
 
 _to: Any = torch._C.TensorBase.to
-
-_NO_SUCH_DEVICE = (
-    "CUDA error: invalid device ordinal\n"
-    "GPU device may be out of range, do you have enough GPUs?\n"
-    "Search for `cudaErrorInvalidDevice' in "
-    "https://docs.nvidia.com/cuda/cuda-runtime-api/group__CUDART__TYPES.html for more information.\n"
-    "CUDA kernel errors might be asynchronously reported at some other API call, so the stacktrace below "
-    "might be incorrect.\n"
-    "For debugging consider passing CUDA_LAUNCH_BLOCKING=1\n"
-    "Compile with `TORCH_USE_CUDA_DSA` to enable device-side assertions.\n"
-)
 
 _FORKED = (
     "Cannot re-initialize CUDA in forked subprocess. "
@@ -45,6 +35,27 @@ def _without_autograd() -> Any:
     return torch._C._dispatch_tls_local_exclude_set().remove(keys.AutogradCPU).remove(keys.ADInplaceOrView)
 
 
+JAGGED = "Make it of parts on the device: torch.nested.nested_tensor_from_jagged(values, offsets)."
+VISIBLE = "CUDA_VISIBLE_DEVICES"
+
+
+def _seen(wanted: str, there: int) -> int:
+    """How many of the devices are named before the first name that is not one's, as CUDA reads it.
+
+    >>> _seen("1,0", 2), _seen("0,7,1", 2), _seen("-1", 2), _seen("0,0", 2), _seen("", 2)
+    (2, 1, 0, 0, 0)
+    """
+    named: list[int] = []
+    for part in wanted.split(","):
+        number = part.strip()
+        if not number.isdecimal() or int(number) >= there:
+            break
+        if int(number) in named:
+            return 0
+        named.append(int(number))
+    return len(named)
+
+
 class Machine:
     """Simulated devices and who is on them.
 
@@ -57,7 +68,8 @@ class Machine:
     def __init__(self, devices: int, capacity: int, *, alone: bool) -> None:
         self.labels = Labels(devices, capacity)
         self.generators = Generators(devices)
-        self.mode = DeviceMode(self.labels, self.generators, keeps_versions=alone)
+        self.faults = Faults()
+        self.mode = DeviceMode(self.labels, self.generators, self.faults, keeps_versions=alone)
         """That of the main thread."""
         self.mode.returns_gradients = self.return_gradients
         self.at_the_end: list[Callable[[], None]] = []
@@ -66,6 +78,10 @@ class Machine:
         """Number of the device that `cuda` means."""
         self.default_of_types: torch.device | None = None
         """Where factories put tensors after `torch.set_default_tensor_type`."""
+        self.used = False
+        """Something was asked of a device: CUDA is initialized, so to speak."""
+        self._visible: int | None = None
+        self._visible_before = os.environ.get(VISIBLE)
         self._threads = threading.local()
         self._process = os.getpid()
 
@@ -82,11 +98,37 @@ class Machine:
         if asked.type != "cuda":
             return CPU if asked.type == "cpu" else asked
         index = self.current if asked.index is None else asked.index
-        if not 0 <= index < len(self.labels.devices):
-            raise torch.AcceleratorError(_NO_SUCH_DEVICE)
+        if not 0 <= index < self.use():
+            raise no_such_device()
         if os.getpid() != self._process and not self.labels.is_empty:
             raise RuntimeError(_FORKED)
         return self.labels.devices[index]
+
+    def count(self, *, settle: bool = True) -> int:
+        """How many devices the program sees.
+
+        Args:
+            settle: From now on `CUDA_VISIBLE_DEVICES` has no effect, as once CUDA was asked.
+        """
+        if self._visible is not None:
+            return self._visible
+        wanted, there = os.environ.get(VISIBLE), len(self.labels.devices)
+        seen = there if wanted == self._visible_before or wanted is None else _seen(wanted, there)
+        if settle:
+            self._visible = seen
+        return seen
+
+    def use(self) -> int:
+        """How many there are, for something that needs one.
+
+        Raises:
+            RuntimeError: There is none.
+        """
+        seen = self.count()
+        if not seen:
+            raise RuntimeError("No CUDA GPUs are available")
+        self.used = True
+        return seen
 
     def default(self) -> torch.device | None:
         """Where factories put tensors that name no device, if the program chose."""
@@ -95,7 +137,7 @@ class Machine:
 
     def another_mode(self) -> DeviceMode:
         """A mode for the running thread, which is not the main one: nothing watches there."""
-        mode = DeviceMode(self.labels, self.generators, keeps_versions=True)
+        mode = DeviceMode(self.labels, self.generators, self.faults, keeps_versions=True)
         mode.returns_gradients = self.return_gradients
         self._threads.mode = mode
         return mode
@@ -118,6 +160,8 @@ class Machine:
         PyTorch's own `ToCopyBackward0` sees CPU tensors at both ends and would copy nothing.
         """
         source = self.labels.of(t)
+        if t.layout is torch.jagged:
+            raise not_simulated("a copy of a nested tensor of layout torch.jagged", JAGGED)
         with self.making_on(place):
             out = _to(t, dtype or t.dtype, copy=True, memory_format=memory_format or torch.preserve_format)
         if place.type == "cuda":

@@ -7,9 +7,9 @@ import torch
 from torch.overrides import _get_current_function_mode_stack, handle_torch_function, has_torch_function
 from torch.utils._device import DeviceContext
 
-from .checks import type_name
 from .labels import CPU
 from .machine import Machine
+from .names import type_name
 from .patches import Patches
 
 _Base: Any = torch._C.TensorBase
@@ -92,7 +92,26 @@ def put_moves(machine: Machine, patches: Patches) -> None:
         patches.put(torch.Tensor, name, heard(getattr(_Base, name), getattr(moves, name)))
     patches.put(torch.Tensor, "share_memory_", heard(torch.Tensor.share_memory_, moves.share_memory_))
     patches.put(torch.Tensor, "record_stream", lambda self, stream: None)
+    _put_readings(machine, patches)
     _put_storages(machine, patches)
+
+
+def _put_readings(machine: Machine, patches: Patches) -> None:
+    """What reads values without an op."""
+    shown: Any = torch._tensor_str._str
+
+    def show(t: Any, **options: Any) -> Any:
+        if machine.faults.happened and machine.labels.of(t) is not CPU:
+            machine.faults.raise_if_lost()
+        return shown(t, **options)
+
+    def listed(t: Any) -> Any:
+        if machine.faults.happened and machine.labels.of(t) is not CPU:
+            machine.faults.raise_if_lost()
+        return _Base.tolist(t)
+
+    patches.put(torch._tensor_str, "_str", show)
+    patches.put(torch.Tensor, "tolist", heard(_Base.tolist, listed))
 
 
 def _put_facts(machine: Machine, patches: Patches) -> None:
@@ -129,7 +148,7 @@ class _Moves:
 
     def to(self, t: Any, *args: Any, **kwargs: Any) -> Any:
         rest, copy = list(args), kwargs.pop("copy", False)
-        other = kwargs.pop("other", None)
+        other, waits = kwargs.pop("other", None), True
         if rest and isinstance(rest[0], torch.Tensor):
             other = rest.pop(0)
         flags = [i for i, each in enumerate(rest) if type(each) is bool]
@@ -142,9 +161,12 @@ class _Moves:
             if rest and isinstance(rest[0], int) and not isinstance(rest[0], bool):
                 rest[0] = torch.device("cuda", rest[0])
             parse: Any = torch._C._nn._parse_to
-            asked, dtype, _, memory_format = parse(*rest, **kwargs)
-            place = None if asked is None else self._machine.device(asked)
-        return self._moved(t, place, dtype, memory_format, copy=copy)
+            asked, dtype, not_waiting, memory_format = parse(*rest, **kwargs)
+            place, waits = None if asked is None else self._machine.device(asked), not not_waiting
+        out = self._moved(t, place, dtype, memory_format, copy=copy)
+        if not waits and place == CPU and self._labels.of(t) != CPU and out.layout is torch.strided:
+            self._labels.pin(out)  # so that the copy can go on by itself
+        return out
 
     def _moved(
         self, t: Any, place: torch.device | None, dtype: Any, memory_format: Any, *, copy: bool = False
@@ -161,7 +183,7 @@ class _Moves:
         asked = "cuda" if device is None else device
         place = self._machine.device(asked)
         if place.type != "cuda":
-            raise RuntimeError(f"Invalid device, must be cuda device but got {place}")
+            raise RuntimeError("Invalid device, must be cuda device")
         return self._moved(t, place, None, memory_format)
 
     def cpu(self, t: Any, memory_format: Any = None) -> Any:

@@ -9,12 +9,14 @@ from typing import Any
 
 import torch
 
-from .absent import NotThere, refuse_what_is_not_there
+from .absent import NotThere, refuse_what_is_not_there, refusing
 from .autocast import put_autocast
 from .generators import Generator
-from .labels import CPU, SIMULATED
+from .kinds import put_kinds
+from .labels import SIMULATED
 from .machine import Machine
 from .memory import put_memory
+from .parallel import put_parallel
 from .patches import Patches, not_simulated
 from .streams import put_streams
 
@@ -49,7 +51,7 @@ def put_runtime(machine: Machine, patches: Patches) -> None:
     put_streams(machine, patches)
     _put_randomness(machine, patches)
     put_autocast(machine, patches)
-    _put_types(machine, patches)
+    put_kinds(machine, patches)
     patches.put(cuda, "_lazy_init", _refuse)
     patches.put(torch.backends.cudnn, "is_acceptable", lambda tensor: False)
     grouped = torch._C._group_tensors_by_device_and_dtype
@@ -59,9 +61,7 @@ def put_runtime(machine: Machine, patches: Patches) -> None:
         return {(_device_of_group(lists, d), dtype): lists for (d, dtype), lists in groups.items()}
 
     patches.put(torch._C, "_group_tensors_by_device_and_dtype", group)
-    patches.put(torch._C, "_scatter", _scatter)
-    patches.put(torch._C, "_gather", lambda parts, dim, place: _gather(machine, parts, dim, place))
-    patches.put(torch.nn.parallel._functions.Scatter, "forward", staticmethod(_scatter_forward))
+    put_parallel(machine, patches)
     begin: Any = threading.Thread._bootstrap_inner  # type: ignore[attr-defined]  # where a thread begins
 
     def begin_with_devices(thread: Any) -> None:
@@ -81,44 +81,34 @@ def _refuse() -> None:
     raise not_simulated("this function of torch.cuda", "There is no GPU.")
 
 
-def _scatter(t: Any, devices: Any, *rest: Any) -> Any:
-    """What `nn.DataParallel` gives to one device; replicas on several are not made."""
-    if len(devices) > 1:
-        raise not_simulated("nn.DataParallel over several devices", "One device is: device_ids=[0].")
-    return (t.to(torch.device("cuda", devices[0])),)
-
-
-def _scatter_forward(ctx: Any, devices: Any, sizes: Any, dim: int, t: Any) -> Any:
-    """As PyTorch's, which makes streams for it by the number of a device: C++ knows no such device."""
-    ctx.dim, ctx.input_device = dim, t.get_device()
-    return _scatter(t, [each if isinstance(each, int) else each.index for each in devices])
-
-
-def _gather(machine: Machine, parts: Any, dim: int, place: Any) -> Any:
-    """The results of the one device together, where they are wanted; -1 is the CPU."""
-    to = CPU if place == -1 else machine.device(place)
-    return torch.cat([part.to(to) for part in parts], dim or 0)
-
-
 def _put_devices(machine: Machine, patches: Patches) -> None:
     cuda, accelerator = torch.cuda, torch.accelerator
-    count = len(machine.labels.devices)
 
     def number(device: Any = None) -> int:
+        seen = machine.use()
         if device is None or device == -1:
             return machine.current
         index: int = cuda._utils._get_device_index(device, optional=True)
-        if not 0 <= index < count:
+        if not 0 <= index < seen:
             raise AssertionError("Invalid device id")
         return index
 
     def name_of(device: Any = None) -> str:
         index = number(device)
-        return f"{NAME} {index}" if count > 1 else NAME
+        return f"{NAME} {index}" if machine.count() > 1 else NAME
 
     def synchronize(device: Any = None) -> None:
+        machine.use()
         if device is not None:
             machine.device(cuda._utils._get_device_index(device, optional=True))
+        machine.faults.raise_if_lost()
+
+    def start() -> None:
+        machine.use()
+
+    def current() -> int:
+        machine.use()
+        return machine.current
 
     def set_device(device: Any) -> None:
         index = cuda._utils._get_device_index(device)
@@ -142,11 +132,12 @@ def _put_devices(machine: Machine, patches: Patches) -> None:
         return True
 
     functions = {
-        "is_available": lambda: True,
-        "is_initialized": lambda: True,
-        "init": lambda: None,
-        "device_count": lambda: count,
-        "current_device": lambda: machine.current,
+        "is_available": lambda: machine.count() > 0,
+        "is_initialized": lambda: machine.used,
+        "init": start,
+        "_lazy_call": lambda call, **options: call(),
+        "device_count": lambda: machine.count(settle=machine.used),
+        "current_device": current,
         "set_device": set_device,
         "_exchange_device": exchange,
         "_maybe_exchange_device": exchange,
@@ -164,16 +155,20 @@ def _put_devices(machine: Machine, patches: Patches) -> None:
         patches.put(cuda, name, function)
     kind = torch.device("cuda")
     for name, function in {
-        "is_available": lambda: True,
-        "device_count": lambda: count,
-        "current_accelerator": lambda check_available=False: kind,
-        "current_device_index": lambda: machine.current,
-        "current_device_idx": lambda: machine.current,
+        "is_available": lambda: machine.count() > 0,
+        "device_count": lambda: machine.count(settle=machine.used),
+        "current_accelerator": lambda check_available=False: (
+            kind if not check_available or machine.count() else None
+        ),
+        "current_device_index": current,
+        "current_device_idx": current,
         "set_device_index": set_index,
         "set_device_idx": set_index,
-        "synchronize": lambda device=None: None,
+        "synchronize": synchronize,
+        "get_device_capability": refusing("torch.accelerator.get_device_capability", "There is no GPU."),
     }.items():
         patches.put(accelerator, name, function)
+    patches.put(torch._C, "_get_accelerator", lambda check=None: kind)
     patches.put(torch._C, "_accelerator_exchangeDevice", exchange)
     patches.put(torch._C, "_accelerator_maybeExchangeDevice", exchange)
 
@@ -182,8 +177,10 @@ def _put_randomness(machine: Machine, patches: Patches) -> None:
     generators = machine.generators
 
     def own(device: Any = "cuda") -> Any:
-        place = machine.device(device)
-        return generators.default[place.index if place.type == "cuda" else machine.current]
+        place = torch.device("cuda", device) if isinstance(device, int) else torch.device(device)
+        machine.use()
+        number = getattr(place, "index", None)  # mypy knows no device without one
+        return torch.cuda.default_generators[machine.current if number is None else number]
 
     def seed_all(seed: int) -> None:
         generators.seed_all(int(seed))
@@ -209,36 +206,3 @@ def _put_randomness(machine: Machine, patches: Patches) -> None:
     patches.put(torch.cuda, "_is_in_bad_fork", lambda: False)
     patches.put(Generator, "make_device", machine.device)
     patches.put(torch, "Generator", Generator)
-
-
-class _OldKind(type):
-    """`torch.cuda.FloatTensor`: an old name for a dtype on the device."""
-
-    dtype: torch.dtype
-    machine: Machine
-
-    def __call__(cls, *args: Any, **kwargs: Any) -> Any:
-        plain = getattr(torch, cls.__name__)
-        place = cls.machine.device("cuda")
-        with cls.machine.making_on(CPU):
-            made = plain(*args, **kwargs)
-        return cls.machine.move(made, place)
-
-    def __instancecheck__(cls, it: Any) -> bool:
-        return isinstance(it, torch.Tensor) and bool(it.is_cuda) and it.dtype == cls.dtype
-
-
-def _put_types(machine: Machine, patches: Patches) -> None:
-    for name, old in list(vars(torch.cuda).items()):
-        if name.endswith("Tensor") and isinstance(old, type) and hasattr(torch, name):
-            about = {"dtype": old.dtype, "machine": machine, "__module__": "torch.cuda"}  # type: ignore[attr-defined]
-            patches.put(torch.cuda, name, _OldKind(name, (), about))
-    choose: Any = torch.set_default_tensor_type
-
-    def choose_type(t: Any) -> None:
-        name = t if isinstance(t, str) else f"{t.__module__}.{t.__name__}"
-        on_device = name.startswith("torch.cuda.")
-        choose(name.replace("torch.cuda.", "torch."))
-        machine.default_of_types = machine.device("cuda") if on_device else None
-
-    patches.put(torch, "set_default_tensor_type", choose_type)

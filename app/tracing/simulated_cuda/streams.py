@@ -146,11 +146,13 @@ def put_streams(machine: Machine, patches: Patches) -> None:
     _entered.clear()
     _devices_before.clear()
     chosen: Any = None
-    usual = {i: Stream(place) for i, place in enumerate(machine.labels.devices)}
+    usual: dict[int, Stream] = {}
 
     def default(device: Any = None) -> Any:
-        index = machine.current if device is None else machine.device(device).index
-        return usual[index or 0]
+        place = machine.device("cuda" if device is None else device)
+        if place.index not in usual:
+            usual[place.index] = Stream(place)
+        return usual[place.index]
 
     def current(device: Any = None) -> Any:
         wanted = default(device)
