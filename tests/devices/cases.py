@@ -26,6 +26,12 @@ class Case:
     simulated_only: str | None = None
     """Why it cannot be held against a real device."""
 
+    copies: tuple[tuple[int, str, str, int], ...] | None = None
+    """Copies between devices: line, from where, to where, bytes; None where nobody asks."""
+
+    places: int = 1
+    """How many devices there are."""
+
 
 CASES: dict[str, Case] = {
     "to() without using its result": Case(

@@ -37,8 +37,11 @@ class Ran:
         return f"{outcome['type']}: {outcome['message']}" if outcome["kind"] == "raised" else None
 
     def device(self, name: str) -> str:
-        """The device of a named tensor."""
-        return str(self.state["tensors"][str(self.state["bindings"][name])]["device"])
+        """The device of a named tensor, or of its gradient."""
+        tensors, bindings = self.state["tensors"], self.state["bindings"]
+        base = name.removesuffix(".grad")
+        found = bindings[name] if name in bindings else tensors[str(bindings[base])]["grad"]
+        return str(tensors[str(found)]["device"])
 
     def values(self, name: str) -> Any:
         """The values of a named tensor."""
@@ -55,32 +58,53 @@ class Ran:
         ]
 
 
+def run_all(programs: list[tuple[str, dict[str, Any]]]) -> list[Ran]:
+    """Run programs one after another in one child, watched: each with its limits."""
+
+    def all_of_them() -> Any:
+        return [_watched(_whole(source), "auto", limits)[:2] for source, limits in programs]
+
+    return [
+        Ran(printed=state["stdout"].splitlines(), state=state, trace=trace)
+        for state, trace in in_child(all_of_them)
+    ]
+
+
+def _whole(source: str) -> str:
+    return "import torch\n" + textwrap.dedent(source).lstrip("\n")
+
+
+def _watched(program: str, device: DeviceChoice, limits: dict[str, Any]) -> list[Any]:
+    """State, trace and fingerprint of a run, as JSON."""
+    chunks, faults = [], []
+
+    def take(payload: bytes) -> None:
+        chunks.append(decode_chunk(payload))
+
+    bounds = LIMITS.model_copy(update=limits)
+    request = RunRequest(source=program, device=device, seed=0, limits=bounds, observed=True)
+    record_program(request, take, faults=faults)
+    assert not faults, faults
+    assembly = Assembly(program, Environment(torch="", python="", device="cpu", simulated=False, seed=0))
+    for chunk in chunks:
+        assembly.add(chunk)
+    assert assembly.closing is not None
+    assert assembly.closing.fingerprint is not None
+    trace = explain(assembly.trace(assembly.closing.outcome, ""))
+    state = state_document(trace, None)
+    return [
+        state.model_dump(mode="json", by_alias=True),
+        trace.model_dump(mode="json", by_alias=True),
+        assembly.closing.fingerprint.model_dump(mode="json"),
+    ]
+
+
 def run(source: str, device: DeviceChoice = "auto", *, compare: bool = True, **limits: Any) -> Ran:
     """Run a program (indented as you like) and require that the unwatched run ends alike."""
-    program = "import torch\n" + textwrap.dedent(source).lstrip("\n")
+    program = _whole(source)
 
     def watched() -> Any:
-        chunks, faults = [], []
-
-        def take(payload: bytes) -> None:
-            chunks.append(decode_chunk(payload))
-
-        bounds = LIMITS.model_copy(update=limits)
-        request = RunRequest(source=program, device=device, seed=0, limits=bounds, observed=True)
-        record_program(request, take, faults=faults)
-        assert not faults, faults
-        assembly = Assembly(program, Environment(torch="", python="", device="cpu", simulated=False, seed=0))
-        for chunk in chunks:
-            assembly.add(chunk)
-        assert assembly.closing is not None
-        assert assembly.closing.fingerprint is not None
-        trace = explain(assembly.trace(assembly.closing.outcome, ""))
-        state = state_document(trace, None)
-        return [
-            state.model_dump(mode="json", by_alias=True),
-            trace.model_dump(mode="json", by_alias=True),
-            assembly.closing.fingerprint.model_dump(mode="json"),
-        ]
+        return _watched(program, device, limits)
 
     def plain() -> Any:
         payloads: list[bytes] = []

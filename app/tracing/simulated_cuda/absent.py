@@ -66,6 +66,15 @@ def refuse_what_is_not_there(machine: Machine, patches: Patches) -> None:
         raise AttributeError(f"module 'torch._C' has no attribute '{name}'")
 
     patches.put(torch._C, "__getattr__", missing)
+    begin: Any = getattr(torch.distributed, "init_process_group", None)
+    if begin is not None:
+
+        def begin_group(backend: Any = None, *args: Any, **kwargs: Any) -> Any:
+            if "nccl" in str(backend):
+                raise not_simulated("torch.distributed over NCCL", "One process needs no group.")
+            return begin(backend, *args, **kwargs)
+
+        patches.put(torch.distributed, "init_process_group", begin_group)
     _refuse_sharing(machine, patches)
     _put_marks(patches)
     _put_profilers(patches)

@@ -88,9 +88,9 @@ def _check(
         special(args, kwargs, labels)
     elif name in _AS_ANOTHER:
         wrapper, names = _AS_ANOTHER[name]
-        _check_wrapped(wrapper, _named(func, args, kwargs, names), labels)
+        check_wrapped(wrapper, _named(func, args, kwargs, names), labels)
     elif name in WRAPPERS:
-        _check_wrapped(WRAPPERS[name], _named(func, args, kwargs, None), labels)
+        check_wrapped(WRAPPERS[name], _named(func, args, kwargs, None), labels)
     else:
         _check_elementwise(tensors, func, args, labels, first)
 
@@ -110,8 +110,17 @@ def _named(func: Any, args: Any, kwargs: Any, names: dict[str, str] | None) -> l
     return [(name, t) for name in order for t in found[name]]
 
 
-def _check_wrapped(wrapper: str, named: list[tuple[str, Any]], labels: Labels) -> None:
-    """As `c10::impl::check_and_update_common_device`."""
+def check_wrapped(wrapper: str, named: list[tuple[str, Any]], labels: Labels) -> None:
+    """As `c10::impl::check_and_update_common_device`.
+
+    Args:
+        wrapper: Around the kernel.
+        named: Its tensors, each with the name of the argument.
+        labels: Know where tensors are.
+
+    Raises:
+        RuntimeError: One is elsewhere than those before it.
+    """
     common: torch.device | None = None
     for name, t in named:
         if labels.is_undecided(t):
@@ -175,7 +184,7 @@ def _check_convolution(args: Any, kwargs: Any, labels: Labels) -> None:
             continue
         there = labels.of(t)
         if there.type == here.type:
-            _check_wrapped("wrapper_CUDA__cudnn_convolution", [("self", given), (what, t)], labels)
+            check_wrapped("wrapper_CUDA__cudnn_convolution", [("self", given), (what, t)], labels)
         raise RuntimeError(
             f"Input type ({type_name(given, here)}) and {what} type ({type_name(t, there)}) "
             "should be the same"
@@ -202,7 +211,7 @@ def _check_batch_norm(args: Any, kwargs: Any, labels: Labels) -> None:
     wrapper = "wrapper_CUDA__cudnn_batch_norm" if chosen else "wrapper_CUDA__native_batch_norm"
     names = ("input", "weight", "bias", "running_mean", "running_var")
     named = [(name, t) for name, t in zip(names, args, strict=False) if isinstance(t, torch.Tensor)]
-    _check_wrapped(wrapper, named, labels)
+    check_wrapped(wrapper, named, labels)
 
 
 def _check_grid(args: Any, kwargs: Any, labels: Labels) -> None:
@@ -259,7 +268,7 @@ def _check_lengths(args: Any, kwargs: Any, labels: Labels) -> None:
 
 def _check_mv(args: Any, kwargs: Any, labels: Labels) -> None:
     """`mv` writes, on the device of the vector, through `addmv_`."""
-    _check_wrapped("wrapper_CUDA_addmv_", [("self", args[1]), ("mat", args[0]), ("vec", args[1])], labels)
+    check_wrapped("wrapper_CUDA_addmv_", [("self", args[1]), ("mat", args[0]), ("vec", args[1])], labels)
 
 
 def check_recurrent(given: Any, hidden: list[Any], weights: list[Any], labels: Labels) -> None:

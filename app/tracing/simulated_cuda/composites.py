@@ -9,7 +9,7 @@ from typing import Any
 
 import torch
 
-from .checks import check_recurrent
+from .checks import check_recurrent, check_wrapped
 from .labels import CPU, Labels
 from .machine import Machine
 from .patches import Patches
@@ -43,6 +43,7 @@ def put_composites(machine: Machine, patches: Patches) -> None:
     for owner, name, check in checks:
         patches.put(owner, name, _before(getattr(owner, name), check, labels))
     _put_gradients(machine, patches)
+    _put_nested(machine, patches)
     one_hot: Any = torch.nn.functional.one_hot
 
     def encode(tensor: Any, num_classes: int = -1) -> Any:
@@ -196,6 +197,41 @@ def _put_gradients(machine: Machine, patches: Patches) -> None:
     patches.put(torch.autograd.Function, "apply", classmethod(apply_with_devices))
 
 
+def _check_cell(name: str) -> Any:
+    """A cell with its input on the device multiplies, then calls one kernel; else its ops speak themselves."""
+    wrapper = f"wrapper_CUDA___thnn_fused_{name}"
+
+    def check(
+        labels: Labels, given: Any, hidden: Any, weight: Any, weight_of_hidden: Any, *biases: Any
+    ) -> None:
+        here = labels.of(given)
+        if here is CPU:
+            return
+        states = list(hidden) if isinstance(hidden, (list, tuple)) else [hidden]
+        check_wrapped("wrapper_CUDA_mm", [("self", given), ("mat2", weight)], labels)
+        check_wrapped("wrapper_CUDA_mm", [("self", states[0]), ("mat2", inner)], labels)
+        last = ("cx", states[1]) if len(states) > 1 else ("hx", states[0])
+        named = [("input_gates", given), ("hidden_gates", states[0]), last]
+        named += zip(("input_bias", "hidden_bias"), (b for b in biases if b is not None), strict=False)
+        check_wrapped(wrapper, named, labels)
+
+    return check
+
+
+def _put_nested(machine: Machine, patches: Patches) -> None:
+    """Nested tensors of layout `jagged` are Python: the ops on their parts are to be heard as well."""
+    kind: Any = torch.nested._internal.nested_tensor.NestedTensor
+    run: Any = vars(kind)["__torch_dispatch__"].__func__
+
+    def heard(cls: Any, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        if machine.labels.is_empty:
+            return run(cls, func, types, args, kwargs)
+        with machine.running_mode():
+            return run(cls, func, types, args, kwargs)
+
+    patches.put(kind, "__torch_dispatch__", classmethod(heard))
+
+
 def _put_recurrent(machine: Machine, patches: Patches) -> None:
     """Recurrent layers compare devices before they begin."""
 
@@ -209,6 +245,8 @@ def _put_recurrent(machine: Machine, patches: Patches) -> None:
 
         return run
 
+    for name in ("lstm_cell", "gru_cell"):
+        patches.put(_VF, name, _before(getattr(_VF, name), _check_cell(name), machine.labels))
     for name in ("lstm", "gru", "rnn_tanh", "rnn_relu"):
         patches.put(_VF, name, checked(getattr(_VF, name)))
     ctc_loss: Any = torch.ctc_loss

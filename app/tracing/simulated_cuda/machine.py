@@ -142,12 +142,17 @@ class Machine:
         self._threads.mode = mode
         return mode
 
+    def running_mode(self) -> DeviceMode:
+        """That of the running thread."""
+        mode: DeviceMode = getattr(self._threads, "mode", self.mode)
+        return mode
+
     @contextmanager
     def making_on(self, place: torch.device) -> Iterator[None]:
         """While entered, ops put what they make on a device."""
         if place.type == "cuda" and torch_private.recording_state() is not None:
             raise not_simulated("torch.jit.trace with devices", "What it records would run on the CPU.")
-        mode = getattr(self._threads, "mode", self.mode)
+        mode = self.running_mode()
         before, mode.target = mode.target, place
         try:
             yield
