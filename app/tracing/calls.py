@@ -427,7 +427,7 @@ class Calls(Quiet):
             if known:
                 made = schema.name == "aten::lift_fresh" and row in op.newcomers
                 verdicts.append("in-place" if row in writes else "fresh" if made else "same")
-                if schema.fills and len(rows) == 2:
+                if schema.copies_into and len(rows) == 2:
                     self._transfer(op.given[1], t, row)
                 continue
             verdict = "fresh"
@@ -435,10 +435,8 @@ class Calls(Quiet):
                 if storage.id >= newest:
                     storage.versionless = False
                     self._young.append(storage)
-                else:
-                    for each in rows:
-                        if each.storage is storage:
-                            verdict = "view"
+                elif any(each.storage is storage for each in rows):
+                    verdict = "view"
             verdicts.append(verdict)
             if row.state is None:
                 if row.id not in self.births:

@@ -111,6 +111,7 @@ class OpSchema:
     __slots__ = (
         "bumps",
         "copies",
+        "copies_into",
         "fills",
         "func",
         "name",
@@ -147,7 +148,7 @@ class OpSchema:
             self.written, self.only_if = ((3, "running_mean"), (4, "running_var")), _TRAINING
         self.bumps = bool(self.written) and self.name.startswith("aten::_foreach_")
         """PyTorch does not bump the versions of what it writes under a dispatch mode: see below."""
-        self.fills = self.name == "aten::copy_"
+        self.copies_into = self.name == "aten::copy_"
         """It copies one operand into the other, which may be on another device."""
         self.copies = self.name in _COPIES
         """It makes a tensor and copies its operand into it."""

@@ -198,12 +198,10 @@ def _put_gradients(machine: Machine, patches: Patches) -> None:
 
 
 def _check_cell(name: str) -> Any:
-    """A cell with its input on the device multiplies, then calls one kernel; else its ops speak themselves."""
+    """A cell whose input is on the device multiplies, then calls one kernel; else its ops speak for it."""
     wrapper = f"wrapper_CUDA___thnn_fused_{name}"
 
-    def check(
-        labels: Labels, given: Any, hidden: Any, weight: Any, weight_of_hidden: Any, *biases: Any
-    ) -> None:
+    def check(labels: Labels, given: Any, hidden: Any, weight: Any, inner: Any, *biases: Any) -> None:
         here = labels.of(given)
         if here is CPU:
             return
