@@ -27,3 +27,8 @@ export function tuple(numbers: readonly number[] | null): string {
 export function element(name: string, index: readonly number[]): string {
   return index.length === 0 ? name : `${name}[${index.join(", ")}]`;
 }
+
+/** A name whose end tells it from others, cut at its beginning to so many characters. */
+export function ending(name: string, room: number): string {
+  return name.length <= room ? name : `…${name.slice(1 - room)}`;
+}

@@ -5,7 +5,7 @@ import { traitsOf } from "../layout/traits";
 import { shortDtype } from "../layout/values";
 import type { State, StorageNow, TensorNow } from "../model/state";
 import type { TensorView } from "../schema/trace.gen";
-import { storageBadge, swatch, tuple } from "./badge";
+import { ending, storageBadge, swatch, tuple } from "./badge";
 import { el, renew, type Child } from "./dom";
 import { nameOf, originShort, Readout, unnamedHolder } from "./readout";
 import { ReadingPicture } from "./reading";
@@ -17,7 +17,8 @@ const HEAD_HEIGHT = 24;
 const LINE_HEIGHT = 16;
 /** A longer name takes two lines of its row. */
 const SHORT = 9;
-const LONGEST = 22;
+const LINE = 12;
+const LAST_PARTS = /(?<=\.)[^.].{0,11}$/;
 const MOST_HOLDERS = 8;
 
 export class Detail {
@@ -181,8 +182,8 @@ export class Detail {
 
 /** A long name breaks after a dot; of what does not fit into two lines the end is told. */
 function pieces(name: string): Child[] {
-  const end = name.length > LONGEST ? `…${name.slice(1 - LONGEST)}` : name;
-  return end.split(/(?<=\.)/).flatMap((piece) => [piece, el("wbr")]);
+  const end = name.match(LAST_PARTS)?.[0] ?? name.slice(-LINE);
+  return [ending(name.slice(0, -end.length), LINE), el("wbr"), end];
 }
 
 function heading(say: Say, column: string): HTMLElement {

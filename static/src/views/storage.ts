@@ -13,7 +13,7 @@ import { shortDtype, type ReadAs } from "../layout/values";
 import type { Focus, State, StorageNow, TensorNow } from "../model/state";
 import { isUnobserved } from "../model/unobserved";
 import type { Trace } from "../schema/trace.gen";
-import { storageBadge, tuple } from "./badge";
+import { ending, storageBadge, tuple } from "./badge";
 import { sourceOf } from "./copies";
 import { Detail } from "./detail";
 import { el, renew, set, write } from "./dom";
@@ -33,7 +33,7 @@ const FADES = 3;
 const RASTER = 16;
 const RASTER_HIGH = 4;
 const NARROWEST = 112;
-const MONO = { name: 7.83, about: 7.23, badge: 38, longest: 176 }; // what a place's words take
+const MONO = { name: 7.83, about: 7.23, badge: 46, longest: 184 }; // what a place's words take
 const NARROWEST_SHARED = 224; // "float32 · 12 × 4 B = 48 B · v1"
 const HEAD = 43;
 const GAP = 16;
@@ -206,6 +206,8 @@ class PlacePicture {
   private occupant: StorageLife | null = null;
   private cells: Cells | Pixels | null = null;
   private headKey = "";
+  /** Characters of a name that fit. */
+  private room = Infinity;
 
   constructor(
     private readonly place: Place,
@@ -258,6 +260,7 @@ class PlacePicture {
     if (this.cells === null) return;
     const [width, height] = this.cells.size(mode);
     const least = this.place.kind === "shared" ? NARROWEST_SHARED : this.wordsTake();
+    if (mode === "grid") this.room = Math.floor((Math.max(least, width) - MONO.badge) / MONO.name + 0.01);
     this.root.style.setProperty(`--${mode}-columns`, String(Math.ceil((Math.max(least, width) + GAP) / RASTER)));
     this.root.style.setProperty(`--${mode}-rows`, String(Math.ceil((height + HEAD + GAP) / RASTER_HIGH)));
   }
@@ -289,7 +292,7 @@ class PlacePicture {
     const names = tensors.filter((tensor) => tensor.names.length > 0).map((tensor) => nameOf(tensor, say));
     const about = storage.freed ? freedText(say, storage, false) : this.aboutText(storage, tensors[0], names.length);
     const [short, full] = storage.freed ? ["", ""] : this.called(storage);
-    const label = names.length === 0 ? short : names.length > 3 ? `${names.slice(0, 3).join(", ")}, …` : names.join(", ");
+    const label = names.length === 0 ? short : names.length === 1 ? ending(names[0] ?? "", this.room) : names.length > 3 ? `${names.slice(0, 3).join(", ")}, …` : names.join(", ");
     const key = `${storage.id}|${label}|${about}`;
     if (key === this.headKey) return;
     this.headKey = key;
