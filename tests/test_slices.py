@@ -1,6 +1,5 @@
 """What is read and written a slice at a time is what one call would have made, and each slice is small."""
 
-import asyncio
 import json
 from collections.abc import Iterator
 from typing import Any
@@ -13,7 +12,6 @@ from tensor_anatomy.execution.pieces import pieces_of
 from tensor_anatomy.schema import Closing, Environment, Steps, Trace
 from tensor_anatomy.schema.packing import packed_json, unpack
 from tensor_anatomy.schema.slices import SLICE_BYTES, json_of, record_of
-from tensor_anatomy.tidying import tidied
 
 from .forging import FORGERIES, closing, names, node, reply, storage, tensor
 
@@ -194,21 +192,3 @@ def test_what_is_wrong_in_a_large_frame_leaves_what_stands_before_it(payload: by
     with pytest.raises(ReplyInvalid):
         pieces.extend(pieces_of(payload))
     assert sum(len(piece.steps) for piece in pieces) >= kept
-
-
-async def test_a_server_looks_for_garbage_only_when_it_may(monkeypatch: pytest.MonkeyPatch) -> None:
-    looked: list[int] = []
-    monkeypatch.setattr("tensor_anatomy.tidying._EVERY_S", 0.001)
-    monkeypatch.setattr("tensor_anatomy.tidying._LATEST", 10_000_000)
-    monkeypatch.setattr("tensor_anatomy.tidying.gc.collect", lambda: looked.append(1))
-    may = False
-    async with tidied(lambda: may):
-        at_start = len(looked)
-        for _ in range(20):
-            await asyncio.sleep(0.002)
-        assert len(looked) == at_start
-        may = True
-        monkeypatch.setattr("tensor_anatomy.tidying._IDLE", 1e9)
-        async with asyncio.timeout(20):
-            while len(looked) == at_start:
-                await asyncio.sleep(0.002)

@@ -1,6 +1,8 @@
 """How long the address and the headers of a request may be. Its body is bounded where it is read (`bodies`).
 
-The server below bounds them too, but not every one does, and none says so in our words.
+The server below bounds them too, but not every one does, and none says so in our words. A request that tells
+its length in two ways is refused, and its connection closed: a proxy in front might have believed the other
+one, and what follows would be somebody else's request.
 """
 
 from starlette.types import ASGIApp, Receive, Scope, Send
@@ -24,7 +26,8 @@ class BoundedRequests:
         if status is None:
             await self._app(scope, receive, send)
         else:
-            await ProblemResponse(http_problem(status), status)(scope, receive, send)
+            headers = {"Connection": "close"} if status == 400 else None
+            await ProblemResponse(http_problem(status), status, headers)(scope, receive, send)
 
 
 def _too_much(scope: Scope) -> int | None:
@@ -33,4 +36,4 @@ def _too_much(scope: Scope) -> int | None:
     headers = scope["headers"]
     if len(headers) > HEADERS or sum(len(name) + len(value) for name, value in headers) > HEADER_BYTES:
         return 431
-    return None
+    return 400 if {name for name, _ in headers} >= {b"content-length", b"transfer-encoding"} else None

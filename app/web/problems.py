@@ -41,6 +41,7 @@ STATUS: Mapping[type[AppError], int] = {
 }
 
 HTTP_CODES: Mapping[int, tuple[str, str]] = {
+    400: ("request-ambiguous", "The request tells its length in two ways."),
     404: ("not-found", "There is nothing at this address."),
     405: ("method-not-allowed", "This address does not answer that method."),
     414: ("address-too-long", "The address is too long."),

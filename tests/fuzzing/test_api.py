@@ -28,6 +28,7 @@ CODES = {
     414: {"address-too-long"},
     422: {"invalid-request", "device-unavailable"},
     429: {"busy"},
+    400: {"request-ambiguous"},
     431: {"headers-too-large"},
     501: {"not-implemented"},
     503: {"sandbox-restarting"},

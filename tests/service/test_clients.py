@@ -157,6 +157,19 @@ async def test_headers_are_bounded(server: Server) -> None:
     assert (await server.client().asks("x = 1", X_Long="a" * 8_000)).status == 200
 
 
+async def test_no_second_request_is_smuggled_in_behind_one_of_two_lengths(server: Server) -> None:
+    reader, writer = await server.client().connects()
+    writer.write(
+        b"POST /api/trace HTTP/1.1\r\nHost: x\r\nContent-Length: 60\r\nTransfer-Encoding: chunked\r\n\r\n"
+        b"0\r\n\r\nGET /healthz HTTP/1.1\r\nHost: x\r\n\r\n"
+    )
+    answer = await asyncio.wait_for(reader.read(), 60)
+    writer.close()
+    assert answer.startswith(b"HTTP/1.1 400 ")
+    assert answer.count(b"HTTP/1.1 ") == 1
+    assert b"request-ambiguous" in answer
+
+
 async def test_an_answer_that_nobody_reads_holds_no_slot_and_is_given_up(server: Server) -> None:
     source = "import torch\nx = torch.zeros(1000)\nfor i in range(900):\n    x = x + i\n"
     reader, writer = await server.client().begins(source, stream=True)

@@ -191,11 +191,13 @@ async def test_a_redirect_never_leads_to_the_name_that_the_client_wrote(app):
 async def test_addresses_and_headers_are_bounded(app, runner):
     long = b"x" * ADDRESS_BYTES
     many = [(b"x-%d" % i, b"1") for i in range(200)]
+    two_lengths = [(b"content-length", b"5"), (b"transfer-encoding", b"chunked")]
     for answer, status, code in (
         (await raw(app, "GET", b"/about", query=long), 414, b"address-too-long"),
         (await raw(app, "GET", b"/lessons/" + long), 414, b"address-too-long"),
         (await raw(app, "GET", b"/about", (b"x", b"y" * HEADER_BYTES)), 431, b"headers-too-large"),
         (await raw(app, "POST", b"/api/trace", *many), 431, b"headers-too-large"),
+        (await raw(app, "POST", b"/api/trace", *two_lengths), 400, b"request-ambiguous"),
     ):
         assert answer["status"] == status
         assert code in answer["body"]
