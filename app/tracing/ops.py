@@ -192,6 +192,17 @@ def keep_foreach_versions(func: Any, args: Any, kwargs: Any) -> None:
             torch_private.increment_version(t)
 
 
+def keep_versions(func: Any, args: Any, kwargs: Any, out: Any) -> None:
+    """Count what an op would count without a dispatch mode: all of the corrections here."""
+    schema = schema_of(func)
+    if schema.bumps:
+        keep_foreach_versions(func, args, kwargs)
+    elif schema.copies:
+        keep_version_of_copy(tensors_among(args, kwargs), out)
+    elif schema.fills:
+        keep_version_of_filled(out)
+
+
 def keep_version_of_copy(given: list[Any], out: Any) -> None:
     """Bump the version of a copy of an inference tensor, made outside of inference mode.
 

@@ -11,7 +11,7 @@ import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from .. import torch_private
-from ..ops import keep_foreach_versions, schema_of, tensors_among, tensors_returned, written_tensors
+from ..ops import keep_versions, schema_of, tensors_among, tensors_returned, written_tensors
 from .checks import common_device
 from .faults import Faults
 from .generators import Generators
@@ -73,7 +73,7 @@ class DeviceMode(TorchDispatchMode):
         if labels.is_empty and (target is None or target == CPU) and torch_private.graph_task_id() < 0:
             out = func(*args, **kwargs)
             if self._keeps_versions:
-                keep_foreach_versions(func, args, kwargs)
+                keep_versions(func, args, kwargs, out)
             return out
         if getattr(func, "namespace", "") != "aten":
             return func(*args, **kwargs)
@@ -92,7 +92,7 @@ class DeviceMode(TorchDispatchMode):
             self._faults.raise_if_lost(func)
         out = self._run(func, args, kwargs, place, device)
         if self._keeps_versions:
-            keep_foreach_versions(func, args, kwargs)
+            keep_versions(func, args, kwargs, out)
         self._label(name, func, args, kwargs, tensors, out, place, told=target is not None)
         return out
 
