@@ -176,3 +176,22 @@ def test_a_packed_batch_of_unequal_lengths_trains_with_its_lengths_on_the_cpu() 
     )
 
     assert ran.printed == ["cuda:0 cpu cuda:0"] * 2
+
+
+def test_a_kernel_in_python_counts_its_writes_on_the_device_watched_or_not() -> None:
+    ran = run(
+        """
+        library = torch.library.Library("far", "FRAGMENT")
+        library.define("twice_(Tensor(a!) x) -> ()")
+        def twice_(x):
+            x.add_(1)
+            x.mul_(2)
+        library.impl("twice_", twice_, "CPU")
+        x = torch.ones(3, device="cuda")
+        torch.ops.far.twice_(x)
+        p = torch.nn.utils.rnn.pad_sequence([x, x[:1]])
+        print(x.tolist(), x._version, p._version, p.device)
+        """
+    )
+
+    assert ran.printed == ["[4.0, 4.0, 4.0] 2 3 cuda:0"]

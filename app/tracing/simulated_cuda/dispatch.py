@@ -11,6 +11,7 @@ import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from .. import torch_private
+from ..custom_kernels import runner_of
 from ..ops import keep_versions, schema_of, tensors_among, tensors_returned, written_tensors
 from .checks import common_device
 from .faults import Faults
@@ -71,12 +72,12 @@ class DeviceMode(TorchDispatchMode):
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         labels, kwargs, target = self._labels, kwargs or {}, self.target
         if labels.is_empty and (target is None or target == CPU) and torch_private.graph_task_id() < 0:
-            out = func(*args, **kwargs)
+            out = self._runner(func, args, kwargs)(*args, **kwargs)
             if self._keeps_versions:
                 keep_versions(func, args, kwargs, out)
             return out
         if getattr(func, "namespace", "") != "aten":
-            return func(*args, **kwargs)
+            return self._runner(func, args, kwargs)(*args, **kwargs)
         tensors = tensors_among(args, kwargs)
         device, mixed = common_device(func, args, kwargs, tensors, labels) if tensors else (CPU, False)
         if mixed and torch.is_grad_enabled():
@@ -95,6 +96,12 @@ class DeviceMode(TorchDispatchMode):
             keep_versions(func, args, kwargs, out)
         self._label(name, func, args, kwargs, tensors, out, place, told=target is not None)
         return out
+
+    def _runner(self, func: Any, args: Any, kwargs: Any) -> Any:
+        """What runs an op: a custom op's kernel in Python has the keys that it has without a mode."""
+        if not self._keeps_versions or getattr(func, "namespace", "aten") == "aten":
+            return func
+        return runner_of(func, tensors_among(args, kwargs), (self,)) or func
 
     def _run(self, func: Any, args: Any, kwargs: Any, place: torch.device, device: torch.device) -> Any:
         try:
