@@ -20,7 +20,7 @@ from tensor_anatomy.schema import Limits, Trace, TraceRequest
 
 from .weakened import command
 
-pytestmark = [pytest.mark.slow, pytest.mark.asyncio(loop_scope="module"), pytest.mark.timeout(90)]
+pytestmark = [pytest.mark.slow, pytest.mark.asyncio(loop_scope="module"), pytest.mark.timeout(300)]
 
 LIMITS = Limits(
     wall_s=5.0,
@@ -56,7 +56,7 @@ def children(zygote: ZygoteClient) -> list[int]:
     return [int(p) for p in Path(f"/proc/{zygote.pid}/task/{zygote.pid}/children").read_text().split()]
 
 
-async def eventually(holds: Callable[[], bool], limit_s: float = 30.0) -> None:
+async def eventually(holds: Callable[[], bool], limit_s: float = 120.0) -> None:
     async with asyncio.timeout(limit_s):
         while not holds():
             await asyncio.sleep(0.01)

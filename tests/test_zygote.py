@@ -32,6 +32,9 @@ LIMITS = Limits(
     trace_bytes=4 << 20,
     value_elements=1_024,
 )
+pytestmark = pytest.mark.timeout(300)
+"""A crowded machine takes half a minute to start a zygote."""
+
 ENDLESS = TraceRequest(source="x = 1\nwhile True:\n    pass\n")
 SHORT = TraceRequest(source="import torch\nx = torch.ones(2)\n")
 
@@ -41,7 +44,7 @@ def sockets_of(proc: Path) -> list[str]:
     return [name for name in opened if name.startswith("socket:")]
 
 
-async def eventually(holds: Callable[[], bool], limit_s: float = 25.0) -> None:
+async def eventually(holds: Callable[[], bool], limit_s: float = 120.0) -> None:
     async with asyncio.timeout(limit_s):
         while not holds():
             await asyncio.sleep(0.02)
@@ -99,7 +102,6 @@ async def test_it_is_replaced_when_it_is_killed_and_its_children_die_with_it() -
 
 
 @pytest.mark.slow
-@pytest.mark.timeout(90)
 async def test_it_is_replaced_when_it_does_not_answer() -> None:
     client = ZygoteClient("strict")
     async with Pool(LIMITS, zygote=client) as pool:
@@ -107,7 +109,7 @@ async def test_it_is_replaced_when_it_does_not_answer() -> None:
         assert first is not None
         os.kill(first, signal.SIGSTOP)
         with pytest.raises(SandboxRestarting):
-            async with asyncio.timeout(SILENCE_S + 2):
+            async with asyncio.timeout(SILENCE_S + 60):
                 await pool.run(SHORT)
         await eventually(lambda: pool.status().state == "ready" and client.pid != first)
         assert (await pool.run(SHORT)).outcome.kind == "finished"
