@@ -4,6 +4,7 @@ What a recorded run will say is known beforehand, and an embed is to be light. T
 their own (`languages`); how a message is put together is in `messages`.
 """
 
+import re
 from collections.abc import Iterator
 
 from ..messages import Language, catalogue
@@ -91,8 +92,8 @@ _OF_NO_FIGURE = (
     "ui.run.",
 )
 _OF_LESSONS = ("ui.player.not-loaded", "ui.question.")
-_OF_CHARTS = "ui.analyse."
-_OPENS_CHARTS = "ui.analyse.button"
+_ON_A_PRESS = ("ui.analyse.", "ui.compare.", "ui.lens.")
+_BEFORE_THE_PRESS = re.compile(r"ui\.(analyse|compare)\.(button|fix)\b.*|ui\.lens\.(label|\w+\.about)")
 _ENDS = {
     "crashed",
     "denied",
@@ -124,11 +125,15 @@ def words_of_playground(language: Language) -> dict[str, str]:
 
 
 def words_of_charts(language: Language) -> dict[str, str]:
-    """What the sheet of charts says, which comes with it."""
+    """What charts, lenses and two programs side by side say, which comes with them."""
+    words = catalogue(language)
+    lenses = {
+        id.removesuffix(".about") for id in words if id.startswith("ui.lens.") and id.endswith(".about")
+    }
     return {
         id: text
-        for id, text in catalogue(language).items()
-        if id.startswith(_OF_CHARTS) and id != _OPENS_CHARTS
+        for id, text in words.items()
+        if id.startswith(_ON_A_PRESS) and not _BEFORE_THE_PRESS.fullmatch(id) and id not in lenses
     }
 
 

@@ -5,6 +5,7 @@ import type { Player } from "../player";
 import type { Bench, BenchHooks, Contender, Wanted } from "./bench";
 import type { Limits } from "../playground/given";
 import { styled } from "../styles";
+import { worded } from "../words-later";
 
 export class Comparing {
   private bench: Bench | null = null;
@@ -23,7 +24,7 @@ export class Comparing {
 
   /** Asks what to compare with. */
   async ask(player: Player, shown: Contender, written: string): Promise<void> {
-    const [{ openChooser }] = await Promise.all([import("./chooser"), styled("compare")]);
+    const [{ openChooser }] = await Promise.all([import("./chooser"), styled("compare"), worded(this.messages)]);
     const fixes = player.trace === null ? [] : fixesOf(player.trace);
     openChooser(this.messages, { shown, written, fixes, devices: this.limits.devices, run: this.limits.run }, (choice) => {
       void this.show({ ...choice, row: null }, "push");
@@ -32,7 +33,7 @@ export class Comparing {
 
   /** Shows two programs in place of the one. */
   async show(wanted: Wanted, how: "push" | "stay"): Promise<void> {
-    const [{ Bench }, { linkToPair }] = await Promise.all([import("./bench"), import("../model/pair-link"), styled("compare")]);
+    const [{ Bench }, { linkToPair }] = await Promise.all([import("./bench"), import("../model/pair-link"), styled("compare"), worded(this.messages)]);
     if (how === "push") history.pushState(null, "", await linkToPair(wanted.left.program, wanted.right.program, wanted.row));
     this.close();
     this.bench = new Bench(this.messages, this.limits, wanted, this.hooks);

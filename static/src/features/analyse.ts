@@ -1,9 +1,9 @@
 /** Charts of the whole run, one key away: `a`. They, their words and their library are loaded when first asked for. */
-import type { Catalogue, Messages } from "../model/messages";
 import type { State, Focus } from "../model/state";
 import type { Feature } from "../stage";
 import { styled } from "../styles";
 import { el } from "../views/dom";
+import { worded } from "../words-later";
 
 export const ANALYSE: Feature = (stage) => {
   let shown: { readonly state: State; readonly focus: Focus } | null = null;
@@ -27,12 +27,3 @@ export const ANALYSE: Feature = (stage) => {
     },
   };
 };
-
-/** Has the words of the charts come, where the page does not carry them. */
-async function worded(messages: Messages): Promise<void> {
-  const address = document.querySelector<HTMLMetaElement>('meta[name="chart-words"]')?.content;
-  if (address === undefined || messages.text("ui.analyse.title") !== "ui.analyse.title") return;
-  const answer = await fetch(address);
-  if (!answer.ok) throw new Error(String(answer.status));
-  messages.add((await answer.json()) as Catalogue);
-}

@@ -10,6 +10,7 @@ import type { Extra, Feature, Stage } from "../stage";
 import type { Focus, State } from "../model/state";
 import { el } from "../views/dom";
 import { styled } from "../styles";
+import { worded } from "../words-later";
 import { placesOf, type Places } from "./making";
 import type { LensName, LensPanel } from "./lens/panel";
 
@@ -54,7 +55,7 @@ class Lenses implements Extra {
     }
     header.querySelector(".space")?.after(group);
     const large = [...memory.querySelectorAll<HTMLElement>(".place-pixels")];
-    if (large.length > 0) void Promise.all([import("./lens/large"), styled("lens")]).then(([{ watchLarge }]) => watchLarge(memory, large, say, (near) => void this.zoom(near)));
+    if (large.length > 0) void Promise.all([import("./lens/large"), styled("lens"), worded(stage.messages)]).then(([{ watchLarge }]) => watchLarge(memory, large, say, (near) => void this.zoom(near)));
     const before = opened.get(stage.player);
     if (before !== undefined) void this.open(before);
   }
@@ -78,7 +79,7 @@ class Lenses implements Extra {
     else opened.set(player, name);
     for (const [lens, button] of this.buttons) button.setAttribute("aria-pressed", String(lens === name));
     if (name !== null && this.panel === null) {
-      const [{ LensPanel: Panel }] = await Promise.all([import("./lens/panel"), styled("lens")]);
+      const [{ LensPanel: Panel }] = await Promise.all([import("./lens/panel"), styled("lens"), worded(this.stage.messages)]);
       this.panel ??= new Panel(this.stage, this.memory, () => this.close());
     }
     this.panel?.open(opened.get(player) ?? null);
