@@ -78,6 +78,18 @@ class NotFromHere(AppError):
         )
 
 
+class FromAnotherSite(AppError):
+    """A page of another site asks for a run, from the browser of somebody who reads it."""
+
+    code = "other-site"
+
+    def __init__(self) -> None:
+        super().__init__(
+            "Pages of other sites may run programs here only where the operator of this server names them "
+            "(API_ORIGINS). Embed a program instead, or open it in the playground."
+        )
+
+
 class ReplyInvalid(AppError):
     """Bytes from a sandbox are not a valid part of a trace."""
 

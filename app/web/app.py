@@ -130,12 +130,11 @@ def build(
     app.add_exception_handler(RequestValidationError, refusals.parameters)
     app.add_exception_handler(HTTPException, refusals.http)
     # The last one added is the outermost: headers stand on compressed answers and on faults too.
-    if settings.unsafe:
-        app.add_middleware(LoopbackOnly)
     add_compress_type(NDJSON, streaming=True)  # each line is sent when it is there
     app.add_middleware(CompressMiddleware, gzip_level=6)
-    if settings.api_origins:
-        app.add_middleware(ApiForOthers, origins=settings.api_origins)
+    app.add_middleware(ApiForOthers, origins=settings.api_origins)
+    if settings.unsafe:
+        app.add_middleware(LoopbackOnly)
     app.add_middleware(BoundedRequests)
     app.add_middleware(SecurityHeaders, frame_ancestors=settings.frame_ancestors, on_fault=refusals.fault)
     if metrics is not None:

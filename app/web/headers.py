@@ -7,11 +7,14 @@ short list; only `/embed/` may be framed by other sites.
 from collections.abc import Awaitable, Callable, Sequence
 from urllib.parse import urlsplit
 
-from starlette.datastructures import MutableHeaders
+from starlette.datastructures import Headers, MutableHeaders
 from starlette.middleware.cors import CORSMiddleware
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from ..errors import FromAnotherSite
+from .problems import app_error_response
 
 _POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; font-src 'self'; "
@@ -106,10 +109,15 @@ def _path_of(address: str) -> str:
 
 
 class ApiForOthers:
-    """Lets pages of other sites run programs, where the operator allows it: the API alone, no credentials."""
+    """Lets pages of other sites run programs, where the operator allows it: the API alone, no credentials.
+
+    Elsewhere such a page is refused, for a browser sends a plain form to any site without asking first: its
+    page could not read the answer, but its readers' browsers would spend this server's time.
+    """
 
     def __init__(self, app: ASGIApp, *, origins: Sequence[str]) -> None:
         self._app = app
+        self._origins = origins
         self._shared = CORSMiddleware(
             app,
             allow_origins=origins,
@@ -121,5 +129,16 @@ class ApiForOthers:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer a request."""
-        shared = scope["type"] == "http" and scope["path"] == "/api/trace"
-        await (self._shared if shared else self._app)(scope, receive, send)
+        app = self._app
+        if scope["type"] == "http" and scope["path"] == "/api/trace":
+            if scope["method"] == "POST" and self._refuses(Headers(scope=scope)):
+                app = app_error_response(FromAnotherSite())
+            elif self._origins:
+                app = self._shared
+        await app(scope, receive, send)
+
+    def _refuses(self, headers: Headers) -> bool:
+        """Whether it comes from a page of another site that is not named; only browsers say so."""
+        if headers.get("sec-fetch-site") != "cross-site" or "*" in self._origins:
+            return False
+        return headers.get("origin") not in self._origins

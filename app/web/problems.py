@@ -16,6 +16,7 @@ from starlette.responses import JSONResponse, Response
 from ..errors import (
     AppError,
     DeviceUnavailable,
+    FromAnotherSite,
     NotFromHere,
     PoolBusy,
     ReplyInvalid,
@@ -30,6 +31,7 @@ log = structlog.get_logger()
 
 STATUS: Mapping[type[AppError], int] = {
     NotFromHere: 403,
+    FromAnotherSite: 403,
     RequestTooSlow: 408,
     SourceTooLarge: 413,
     RequestInvalid: 422,

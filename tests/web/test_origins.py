@@ -9,6 +9,7 @@ ASKING = {
     "Origin": "https://course.example",
     "Access-Control-Request-Method": "POST",
     "Access-Control-Request-Headers": "content-type",
+    "Sec-Fetch-Site": "cross-site",
 }
 
 
@@ -36,6 +37,23 @@ async def test_by_default_no_other_site_may_run_a_program(runner, catalog):
         answer = await client.post("/api/trace", json={"source": "x = 1"}, headers=ASKING)
         assert granted(answer) is None
         assert answer.headers["cross-origin-resource-policy"] == "same-origin"
+
+
+async def test_a_page_that_is_not_named_runs_nothing_with_a_plain_form_either(runner, catalog):
+    page = {"Origin": "https://else.example", "Sec-Fetch-Site": "cross-site", "Content-Type": "text/plain"}
+    for origins in ((), ("https://course.example",)):
+        async with application(runner, catalog, *origins) as client:
+            answer = await client.post("/api/trace", content=b'{"source": "x = 1"}', headers=page)
+            assert (answer.status_code, answer.json()["code"]) == (403, "other-site")
+            assert "API_ORIGINS" in answer.json()["message"]
+    assert not runner.asked
+
+
+@pytest.mark.parametrize("said", [{}, {"Sec-Fetch-Site": "same-origin"}, {"Sec-Fetch-Site": "none"}])
+async def test_our_own_pages_and_programs_that_are_no_browser_run_programs(runner, catalog, said):
+    async with application(runner, catalog) as client:
+        answer = await client.post("/api/trace", json={"source": "x = 1"}, headers=said)
+        assert answer.status_code == 200
 
 
 async def test_a_site_that_the_operator_names_may(runner, catalog):
