@@ -58,6 +58,34 @@ MENDED = {
         W + "s = w.exp().sum()\n(g,) = torch.autograd.grad(s, w)\ns.backward()\n",
         {"retain-graph": "torch.autograd.grad(s, w, retain_graph=True)"},
     ),
+    "backward of one result in a loop": (
+        "backward-twice",
+        W + "s = w.exp().sum()\nfor i in range(2):\n    s.backward()\n",
+        {"retain-graph": "    s.backward(retain_graph=True)"},
+    ),
+    "a state that a loop carries": (
+        "backward-twice",
+        W + "h = torch.zeros(3)\nfor i in range(3):\n    h = torch.tanh(w * h + 1)\n    h.sum().backward()\n",
+        {"detach-carried": "    h.sum().backward()\n    h = h.detach()\n"},
+    ),
+    "the states of an LSTM": (
+        "backward-twice",
+        "m = torch.nn.LSTM(2, 3)\ns = None\nfor i in range(2):\n    y, s = m(torch.ones(1, 1, 2), s)\n"
+        "    y.sum().backward()  # of a round\n",
+        {"detach-carried": "  # of a round\n    s = tuple(each.detach() for each in s)\n"},
+    ),
+    "two states, and one cut on the way": (
+        "backward-twice",
+        W + "h, c, d = w * 0, w * 0, w * 0\nfor i in range(2):\n"
+        "    h, c, d = h * w + c, c * w, d.detach() * w\n"
+        "    if i < 9:\n        (h + d).sum().backward()\n",
+        {"detach-carried": "backward()\n    h, c = h.detach(), c.detach()\n"},
+    ),
+    "a running sum": (
+        "backward-twice",
+        W + "total = 0\nfor i in range(2):\n    total += (w * w).sum()\n    total.backward()\n",
+        {"detach-carried": "    total.backward()\n    total = total.detach()\n"},
+    ),
     "no leaf": (
         "no-graph",
         "x = torch.tensor([1., 2.])\nloss = (x * 2).sum()\nloss.backward()\n",

@@ -67,6 +67,12 @@ SAID: dict[str, tuple[str, str, tuple[str, ...]]] = {
         "backward-twice",
         ("behind **y**", "line 4"),
     ),
+    "a state that a loop carries": (
+        "import torch\nw = torch.ones(2, requires_grad=True)\nh = w * 0\nfor i in range(2):\n    h = h * w\n"
+        "    loss = h.sum()\n    loss.backward()\n",
+        "backward-twice",
+        ("**h** still has the graph of the round before", "line 7"),
+    ),
     "an error of a hook": (
         "import torch\nw = torch.ones(2, requires_grad=True)\nw.register_hook(lambda g: [][1])\n"
         "w.sum().backward()\n",

@@ -107,6 +107,13 @@ class Text:
         indent = self._lines[place.line - 1][: place.column]
         return (self.insert(place.line, 0, f"{indent}{text}\n"),)
 
+    def line_after(self, statement: ast.stmt, text: str) -> tuple[Edit, ...]:
+        """Puts a line after a statement's, as far in; no edit where that one stands after something else."""
+        place = self.place(statement)
+        indent = self._lines[place.line - 1][: place.column]
+        end = place.end_line
+        return () if indent.strip() else (self.insert(end, len(self._lines[end - 1]), f"\n{indent}{text}"),)
+
     def within(self, statement: ast.stmt, header: str) -> tuple[Edit, ...]:
         """Puts a statement under a header of its own: `with torch.no_grad():`."""
         place = self.place(statement)

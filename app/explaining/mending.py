@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator
 
 from ..schema import Edit, Fix
 from .advice import Advice
+from .carrying import detached
 from .edits import Text, called, keyword
 from .failure import FailedCall
 from .wording import dtype_text
@@ -122,7 +123,11 @@ def _leaf_in_place(patient: Patient) -> Found:
 
 
 def _backward_twice(patient: Patient) -> Found:
-    """The graph is kept where it was freed."""
+    """What a loop carries is detached; else the graph is kept where it was freed."""
+    names = patient.advice.args.get("carried") or []
+    if names:
+        yield "detach-carried", detached(patient.text, patient.call, names)
+        return
     statement = patient.text.statement(patient.advice.caused_by)
     calls = [] if statement is None else patient.text.calls(statement, "backward", "grad")
     if len(calls) == 1 and not keyword(calls[0], "retain_graph"):

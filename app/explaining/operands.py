@@ -10,6 +10,7 @@ from collections.abc import Callable
 from typing import Any
 
 from .advice import Advice
+from .carrying import carried
 from .failure import FailedCall, can_have_gradient
 from .loading import item, mask, nan_gradient, no_kernel, state_dict
 from .memory import out_of_memory
@@ -91,8 +92,8 @@ def _backward_twice(call: FailedCall) -> Advice:
     for argument in [*subjects, *call.tensors]:
         freed = call.freeing(argument)
         if freed is not None:
-            return _about(call, subjects, call.line_of(freed))
-    return _about(call, subjects)
+            return _about(call, subjects, call.line_of(freed), carried=carried(call))
+    return _about(call, subjects, carried=[])
 
 
 def _no_graph(call: FailedCall) -> Advice:
