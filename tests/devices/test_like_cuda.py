@@ -108,7 +108,6 @@ def test_data_parallel_on_one_device_is_a_plain_call() -> None:
         "torch.jit.trace(lambda x: torch.ones(2, device='cuda') + x.cuda(), torch.ones(2))",
         "torch.jit.trace(lambda x: x * 2, torch.ones(2).cuda())",
         "torch.jit.script(move)",
-        "torch.nn.DataParallel(torch.nn.Linear(2, 1).cuda(), [0, 1])(torch.ones(4, 2).cuda())",
     ],
 )
 def test_what_cannot_be_simulated_is_refused_by_name(attempt: str) -> None:
