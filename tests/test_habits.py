@@ -48,13 +48,16 @@ MAY_IMPORT = {
     "model": {"schema", "model"},
     "layout": {"schema", "model", "layout"},
     "views": {"schema", "model", "layout", "views"},
-    "features": {"schema", "model", "layout", "views", "features", "page", "stage", "styles", "tour"},
+    "features": {
+        *("schema", "model", "layout", "views", "features", "page", "stage", "styles", "tour"),
+        "words-later",
+    },
     "playground": {"schema", "model", "layout", "views", "playground", "page", "player", "stage"},
     "tour": {"model", "views", "tour"},
     "share": {"schema", "model", "layout", "views", "share", "player"},
     "compare": {
         *("schema", "model", "layout", "views", "features", "compare", "playground"),
-        *("page", "player", "stage", "styles"),
+        *("page", "player", "stage", "styles", "words-later"),
     },
 }
 """Folder → folders it may import from. The files beside them (player, playground, …) may import all."""
