@@ -63,6 +63,17 @@ MENDED = {
         W + "s = w.exp().sum()\nfor i in range(2):\n    s.backward()\n",
         {"retain-graph": "    s.backward(retain_graph=True)"},
     ),
+    "a result of before the loop, beside a sum for printing": (
+        "backward-twice",
+        W + "s = w.exp()\ntotal = 0\nfor i in range(2):\n    loss = s.sum()\n    total = total + loss\n"
+        "    loss.backward()\n",
+        {"retain-graph": "    loss.backward(retain_graph=True)"},
+    ),
+    "a result of before the loop, in a running sum": (
+        "backward-twice",
+        W + "s = w.exp()\ntotal = 0\nfor i in range(2):\n    total = total + s.sum()\n    total.backward()\n",
+        {"retain-graph": "    total.backward(retain_graph=True)"},
+    ),
     "a state that a loop carries": (
         "backward-twice",
         W + "h = torch.zeros(3)\nfor i in range(3):\n    h = torch.tanh(w * h + 1)\n    h.sum().backward()\n",

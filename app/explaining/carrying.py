@@ -1,8 +1,9 @@
 """What a loop takes from one round into the next together with the graph that made it: `h = cell(x, h)`.
 
 The `backward()` of a round frees that graph, and the one of the next round ends in it. A name is carried when
-the loop reads it before it assigns it, and what it is bound to has a graph, part of which is freed. What a
-module or another object carries in an attribute is not looked for.
+the loop reads it before it assigns it, and the failed pass goes through what it is bound to, into nodes that
+the loop itself made and a pass before freed. A graph that was made before the loop is nothing carried, nor is
+a sum that is only kept for printing. What an object carries in an attribute is not looked for.
 """
 
 import ast
@@ -22,7 +23,10 @@ _WITHOUT_GRAPH = frozenset(("detach", "data", "item"))
 def carried(call: FailedCall) -> list[str]:
     """Names that the loop around a failed `backward()` carries with a graph that was freed."""
     loop = _loop_around(Text(call.chronicle.trace.source).tree, call.line)
-    return [] if loop is None else [name for name in _taken_along(loop) if _bound(call, name)]
+    failed = _Pass(call)
+    if loop is None or not failed.needs_what_was_made_in(loop):
+        return []
+    return [name for name in _taken_along(loop) if failed.finds(name)]
 
 
 def detached(text: Text, call: FailedCall, names: list[str]) -> tuple[Edit, ...]:
@@ -37,10 +41,56 @@ def detached(text: Text, call: FailedCall, names: list[str]) -> tuple[Edit, ...]
         No edit where it is not certain how one of them is detached, or where.
     """
     loop = _loop_around(text.tree, call.line)
-    values = [_detached(name, _bound(call, name)) for name in names]
+    failed = _Pass(call)
+    values = [_detached(name, failed.finds(name)) for name in names]
     if loop is None or isinstance(loop.body[-1], ast.Continue | ast.Break | ast.Return | ast.Raise):
         return ()
     return text.line_after(loop.body[-1], f"{', '.join(names)} = {', '.join(values)}") if all(values) else ()
+
+
+class _Pass:
+    """The pass that failed: the nodes it would go through, and what was freed of them before."""
+
+    def __init__(self, call: FailedCall) -> None:
+        self._call = call
+        self._nodes = call.chronicle.reachable([call.grad_fn(tensor) for tensor in call.tensors])
+        self._freed = next((event for t in call.tensors if (event := call.freeing(t)) is not None), None)
+
+    def needs_what_was_made_in(self, loop: _Loop) -> bool:
+        """Some node that it comes to, and that was freed before, was made while the loop ran."""
+        call, chronicle = self._call, self._call.chronicle
+        inside = range(loop.lineno, (call.line or 0) + 1)
+        begun = next(
+            (
+                step.first_event
+                for number, step in enumerate(chronicle.trace.steps, start=1)
+                if step.frame == call.frame and chronicle.line_of_step(number) in inside
+            ),
+            None,
+        )
+        if begun is None or self._freed is None:
+            return False
+        event = chronicle.events[self._freed]
+        nodes = event.nodes if event.kind == "saved-freed" else ()
+        return any(node in self._nodes and chronicle.node_born.get(node, 0) >= begun for node in nodes)
+
+    def finds(self, name: str) -> list[str]:
+        """Where it comes through tensors under a name: itself, or its entries.
+
+        As they are now, or as they were when the graph was freed: what `lstm` returns beside the output that
+        a loss is made of is needed in the next round only.
+        """
+        call, chronicle = self._call, self._call.chronicle
+        found: dict[str, None] = {}
+        for moment in (self._freed, call.moment):
+            bindings = {} if moment is None else chronicle.bindings(call.frame, moment)
+            for path, tensor in bindings.items():
+                if path != name and not path.startswith(f"{name}["):
+                    continue
+                state = chronicle.last_known(tensor, moment or 0)
+                if state is not None and state.grad_fn in self._nodes:
+                    found[path] = None
+        return list(found)
 
 
 def _detached(name: str, bound: list[str]) -> str:
@@ -50,16 +100,6 @@ def _detached(name: str, bound: list[str]) -> str:
     if all(re.fullmatch(r"\[\d+\]", each.removeprefix(name)) for each in bound):
         return f"tuple(each.detach() for each in {name})"
     return ""
-
-
-def _bound(call: FailedCall, name: str) -> list[str]:
-    """Where tensors with a graph that was freed are found under a name: itself, or its entries."""
-    bindings = call.chronicle.bindings(call.frame, call.moment)
-    return [
-        path
-        for path, tensor in bindings.items()
-        if (path == name or path.startswith(f"{name}[")) and call.freeing(tensor) is not None
-    ]
 
 
 def _loop_around(tree: ast.Module, line: int | None) -> _Loop | None:
